@@ -1,0 +1,70 @@
+# Needs Python >= 3.10 with pip and venv, and make. Everything is installed into .venv.
+# Each target is complete in itself; stamp files (.venv/.base, .test, .lint) keep re-runs quick.
+
+PYTHON ?= python3
+ARGS   ?=
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test check lint format coverage accuracy bench-ingest clean distclean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.base ## install boundby and diagnose the recording it ships with
+	@$(BIN)/boundby demo $(ARGS)
+
+test: $(VENV)/.test ## run all tests (ARGS="-k queue" to choose)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(ARGS)
+
+check: lint test ## everything a pull request must pass
+
+lint: $(VENV)/.lint ## format, style, types, import direction, spelling
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/codespell
+
+format: $(VENV)/.lint ## rewrite the files in the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+coverage: $(VENV)/.test ## run all tests and show the branches that none of them takes
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+accuracy: $(VENV)/.base ## score boundby on labelled recordings (BOUNDBY_SHARED, or ../shared)
+	@$(BIN)/python -m tools.accuracy $(ARGS)
+
+bench-ingest: $(VENV)/.base ## time and memory to read a large synthetic trace (ARGS="--mb 500")
+	@$(BIN)/python -m tools.bench_ingest $(ARGS)
+
+clean: ## remove caches and build output
+	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv too
+	rm -rf $(VENV)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml | $(BIN)/python
+	@echo "installing boundby into $(VENV)" >&2
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/.base
+	@echo "installing the test extra (torch is large; once)" >&2
+	@$(PIP) -e '.[test]'
+	@touch $@
+
+$(VENV)/.lint: pyproject.toml | $(VENV)/.base
+	@echo "installing the lint extra" >&2
+	@$(PIP) -e '.[lint]'
+	@touch $@

@@ -1,0 +1,41 @@
+"""A prescription: what to change, what it buys, what it costs, and when to stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What the change costs: one plain phrase each, empty where nothing."""
+
+    memory: str = ""
+    numerics: str = ""
+    shapes: str = ""
+    compile: str = ""
+
+
+@dataclass(frozen=True)
+class Prescription:
+    """One change.
+
+    Attributes:
+        edit: Id of the what-if it is predicted from; None where there is no estimate.
+        why: The evidence that calls for it, in one sentence.
+        how: Code in the user's terms (may span lines).
+        predicted_ms, low, high: Step time after the change; None where there is no estimate.
+        stop_when: The condition under which more of this no longer pays.
+    """
+
+    id: str
+    edit: str | None
+    title: str
+    why: str
+    how: str
+    predicted_ms: float | None
+    low: float | None
+    high: float | None
+    stop_when: str
+    costs: Costs = Costs()
+    pays: bool = True
+    """False where it would gain less than 2% now."""

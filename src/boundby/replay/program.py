@@ -1,0 +1,110 @@
+"""The Program: what a recording says must happen, in host order, without saying when.
+
+A program is a list of *points* on the logical host line (launches, waits, ends of steps), each
+preceded by host time split by kind, and a list of device *work* items, one a launch. Replaying
+it (``engine.py``) gives the times back; editing it (``edits.py``) asks what if.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from boundby.intervals import Ints
+
+NOTHING = -1
+"""``wait_for``: waits for nothing (its cost is host time alone)."""
+ALL_WORK = -2
+"""``wait_for``: waits until every stream is drained."""
+
+
+class PointKind(IntEnum):
+    """What happens at a point."""
+
+    LAUNCH = 0
+    WAIT = 1
+    STEP_END = 2
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points in host order.
+
+    Attributes:
+        kind: int8[n] PointKind.
+        step: int64[n] step the point belongs to.
+        host: int64[n, KINDS] ns of host time before the point takes effect, by LineKind.
+        target: int64[n]; of a LAUNCH the work item it enqueues; of a WAIT the item it waits
+            for, or ALL_WORK, or NOTHING.
+        wake: int64[n] ns from the end of the awaited work until the host goes on (negative for a
+            copy that lets the host go before the device is done); 0 elsewhere.
+        call: int64[n] row of ``Recording.host``; NONE for a STEP_END.
+    """
+
+    kind: npt.NDArray[np.int8]
+    step: Ints
+    host: npt.NDArray[np.int64]
+    target: Ints
+    wake: Ints
+    call: Ints
+
+
+@dataclass(frozen=True)
+class Work:
+    """Device work items, one a launch, in launch order. A graph launch is one item.
+
+    Attributes:
+        stream: int64[m] dense stream number.
+        dur: int64[m] ns from first start to last end of the item, inner gaps included.
+        busy: int64[m] ns of union busy time inside the item.
+        latency: int64[m] ns from the launch point until the work could start on an idle stream.
+        lead: int64[m] ns the stream stays idle before this item although it is queued.
+        after: int64[m] item of another stream it was seen to wait for; NOTHING if none.
+        nodes: int64[m] device rows in the item.
+        launch: int64[m] index into ``Timeline.launches``.
+    """
+
+    stream: Ints
+    dur: Ints
+    busy: Ints
+    latency: Ints
+    lead: Ints
+    after: Ints
+    nodes: Ints
+    launch: Ints
+
+    def __len__(self) -> int:
+        return len(self.dur)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One recorded window as a replayable program.
+
+    Attributes:
+        steps: Number of steps in it.
+        edge_waits: Waits before the first and after the last launch that were left out.
+        queue_limit: Work items that may be queued before a launch call blocks.
+    """
+
+    steps: int
+    points: Points
+    work: Work
+    edge_waits: int
+    queue_limit: int
+
+    def with_host(self, host: npt.NDArray[np.int64]) -> Program:
+        """The same program with other host times, int64[n, KINDS]."""
+        return replace(self, points=replace(self.points, host=host))
+
+    def with_work(self, work: Work) -> Program:
+        """The same program with other device work."""
+        return replace(self, work=work)
+
+    @property
+    def host_ns(self) -> npt.NDArray[np.int64]:
+        """int64[KINDS]: host time of the whole window by kind, waits for work not included."""
+        return np.asarray(self.points.host.sum(axis=0), dtype=np.int64)

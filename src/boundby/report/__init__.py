@@ -1,0 +1,1 @@
+"""Reports: a Diagnosis as terminal text, JSON or Markdown. Formats values and computes none."""

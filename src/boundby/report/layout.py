@@ -1,0 +1,58 @@
+"""Lines of styled spans, and the label column that every section of the terminal report shares."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from typing import NamedTuple
+
+LABEL_WIDTH = 11
+"""Columns of the label at the left of a section."""
+
+
+class Span(NamedTuple):
+    """A piece of a line; ``style`` is a role (``label``, ``strong`` ...), not a colour."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+BLANK: Line = ()
+
+
+def line(text: str, style: str = "") -> Line:
+    """A line of one span."""
+    return (Span(text, style),)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Text broken at spaces; a word longer than the line is broken too."""
+    return textwrap.wrap(text, max(width, 1), break_on_hyphens=False) or [""]
+
+
+def paragraph(text: str, width: int, style: str = "") -> list[Line]:
+    """Wrapped text, one style."""
+    return [line(part, style) for part in wrap(text, width)]
+
+
+def entry(head: Span, text: str, width: int, *, column: int) -> list[Line]:
+    """A head in a column of its own, and text wrapped beside it."""
+    parts = wrap(text, width - column)
+    first = (Span(head.text.ljust(column), head.style), Span(parts[0]))
+    return [first, *((Span(" " * column), Span(part)) for part in parts[1:])]
+
+
+def section(label: str, body: Iterable[Line]) -> list[Line]:
+    """The body with its label beside the first line; nothing where there is no body."""
+    lines = []
+    for row in body:
+        lines.append((Span(label.ljust(LABEL_WIDTH), "label"), *row))
+        label = ""
+    return lines
+
+
+def plain(row: Line) -> str:
+    """A line without its styles."""
+    return "".join(span.text for span in row).rstrip()

@@ -1,0 +1,121 @@
+"""The logical host line: what the submitting threads are doing at every instant.
+
+Main and autograd thread take turns, so they form one line. At each instant the line belongs to
+the first kind, in the order of ``LineKind``, that covers it on any submitting thread; what no
+event covers is Python. Each kind is kept as the union of itself and all kinds before it, so the
+time of a kind inside any window is a difference of covered lengths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from boundby.intervals import Intervals, Ints, merge, union
+from boundby.read.recording import HostKind, Recording
+from boundby.timeline.calls import SYNC_KINDS, CallKind
+from boundby.timeline.launches import Launches
+from boundby.timeline.steps import LOADER
+
+
+class LineKind(IntEnum):
+    """Owners of host time, strongest claim first."""
+
+    OVERHEAD = 0
+    """The profiler's own work."""
+    SYNC = 1
+    """A call that waits for the device, and the operator that exists only to wait."""
+    ALLOCATOR = 2
+    LOADER = 3
+    LAUNCH = 4
+    """Launch calls."""
+    OP = 5
+    """Operators, and calls inside them that launch nothing."""
+    PYTHON = 6
+    """What nothing else covers: interpreter, framework glue, the user's own code."""
+
+
+KINDS = len(LineKind)
+
+WAIT_CARRIERS = frozenset(
+    {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal"}
+)
+"""Operators whose whole purpose is to bring a value to the host."""
+
+
+@dataclass(frozen=True)
+class HostLine:
+    """Coverage of the logical host line.
+
+    Attributes:
+        threads: Indices of the submitting threads.
+        covered: One Intervals per LineKind but PYTHON; entry k covers kinds 0..k.
+    """
+
+    threads: Ints
+    covered: tuple[Intervals, ...]
+
+    def time_by_kind(self, start: Ints, end: Ints) -> npt.NDArray[np.int64]:
+        """int64[n, KINDS] ns of each kind inside each window ``[start, end)``."""
+        upto = np.stack([c.within(start, end) for c in self.covered] + [end - start], axis=1)
+        return np.diff(upto, axis=1, prepend=0)
+
+
+def build_host_line(
+    recording: Recording, launches: Launches, calls: npt.NDArray[np.int8]
+) -> HostLine:
+    """The host line of the threads that submit work (or, without any, of the main thread).
+
+    Args:
+        calls: int8 CallKind of every name, from ``classify_names``.
+    """
+    threads = submitting_threads(recording, launches)
+    host = recording.host
+    mine = np.isin(host.thread, threads)
+    call = np.where(host.kind == HostKind.CALL, calls[host.name], CallKind.OTHER)
+    is_launch = np.zeros(len(host), dtype=bool)
+    is_launch[launches.row] = True
+    named = _rows_named(recording)
+    select = {
+        LineKind.OVERHEAD: host.kind == HostKind.OVERHEAD,
+        LineKind.SYNC: mine
+        & (np.isin(call, SYNC_KINDS) | (call == CallKind.BLOCKING_COPY) | named["carrier"]),
+        LineKind.ALLOCATOR: mine & (call == CallKind.ALLOCATOR),
+        LineKind.LOADER: mine & named["loader"],
+        LineKind.LAUNCH: mine & is_launch,
+        LineKind.OP: mine & ((host.kind == HostKind.OP) | (host.kind == HostKind.CALL)) & ~named["step"],
+    }
+    covered: list[Intervals] = []
+    for kind in list(LineKind)[:-1]:
+        rows = select[kind]
+        own = union(host.start[rows], host.end[rows])
+        covered.append(merge(covered[-1], own) if covered else own)
+    return HostLine(threads, tuple(covered))
+
+
+def submitting_threads(recording: Recording, launches: Launches) -> Ints:
+    """Threads that launched device work, with the thread of the steps; int64, sorted."""
+    threads = set(np.unique(launches.thread).tolist())
+    if recording.main_thread >= 0:
+        threads.add(recording.main_thread)
+    elif not threads and len(recording.host):
+        threads.add(int(np.bincount(recording.host.thread).argmax()))
+    return np.array(sorted(threads), dtype=np.int64)
+
+
+def _rows_named(recording: Recording) -> dict[str, npt.NDArray[np.bool_]]:
+    names, column = recording.names, recording.host.name
+    tests = {
+        "carrier": lambda n: n in WAIT_CARRIERS,
+        "loader": lambda n: bool(LOADER.search(n)),
+        "step": lambda n: n.startswith("ProfilerStep#"),
+    }
+    return {
+        key: np.array([test(n) for n in names], dtype=bool)[column]
+        if len(names)
+        else np.zeros(0, dtype=bool)
+        for key, test in tests.items()
+    }

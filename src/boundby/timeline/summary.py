@@ -1,0 +1,49 @@
+"""What the two timelines look like in numbers, per step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class QueueDelay:
+    """Kernel start minus launch start, microseconds, over launches onto an empty queue."""
+
+    p50: float | None
+    p99: float | None
+
+
+@dataclass(frozen=True)
+class OwnerShares:
+    """Shares of the observed window by exclusive owner; they sum to 1."""
+
+    compute: float
+    communication: float
+    copy: float
+    memset: float
+    idle: float
+
+
+@dataclass(frozen=True)
+class DeviceSummary:
+    """The device line. All None where there is no device work."""
+
+    busy_share_observed: float | None
+    busy_share_unprofiled: float | None
+    ms_per_step: float | None
+    events_per_step: float | None
+    launches_per_step: float | None
+    syncs_per_step: float | None
+    median_kernel_us: float | None
+    queue_delay_us: QueueDelay
+    shares: OwnerShares | None
+
+
+@dataclass(frozen=True)
+class HostSummary:
+    """Shares of the observed host line spent in launch calls, operators, Python and waits."""
+
+    launch_call_share: float | None
+    op_share: float | None
+    python_share: float | None
+    wait_share: float | None

@@ -1,0 +1,64 @@
+"""What every test may rely on: one thread, no deadlines, shared recordings, a counted GPU skip."""
+
+import importlib.util
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+NO_GPU = "needs a CUDA device, and torch finds none here"
+
+# Before torch is imported by anyone, child processes included: results and times of one thread.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A busy machine is no reason to fail: properties are about values, not about time.
+hypothesis.settings.register_profile("boundby", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("boundby")
+
+skipped_for_want_of_a_gpu = pytest.StashKey[int]()
+
+
+def has_cuda() -> bool:
+    """Whether torch is installed and sees a CUDA device; imports torch, so ask only when needed."""
+    if importlib.util.find_spec("torch") is None:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a broken driver warns; here it only means "none"
+        import torch
+
+        return torch.cuda.is_available()
+
+
+def pytest_collection_modifyitems(config, items):
+    gpu_items = [item for item in items if item.get_closest_marker("gpu")]
+    if not gpu_items or has_cuda():
+        return
+    config.stash[skipped_for_want_of_a_gpu] = len(gpu_items)
+    for item in gpu_items:
+        item.add_marker(pytest.mark.skip(reason=NO_GPU))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    count = config.stash.get(skipped_for_want_of_a_gpu, 0)
+    if count:
+        terminalreporter.write_line(f"gpu: {count} not run: {NO_GPU}")
+
+
+def pytest_runtest_setup():
+    # OMP_NUM_THREADS covers a later import; this covers a torch that was already there.
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of shared recordings (traces, snapshots, Nsight exports): read only."""
+    folder = Path(os.environ.get("BOUNDBY_SHARED", REPOSITORY.parent / "shared"))
+    if not (folder / "traces" / "truth.jsonl").is_file():
+        pytest.skip(f"no shared recordings in {folder}; set BOUNDBY_SHARED to their folder")
+    return folder
