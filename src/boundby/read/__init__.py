@@ -1,1 +1,37 @@
-"""read."""
+"""One format a file becomes a Recording; damage is repaired where it can be, and always stated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from boundby.errors import UnreadableError
+from boundby.read.recording import Recording
+
+__all__ = ["read_recording"]
+
+
+def read_recording(path: str | Path) -> Recording:
+    """The recording in a file, or in a folder that holds one or more.
+
+    The format is told by the content. Of several ranks in a folder the lowest with kernels is
+    read, and ``quality`` says so.
+
+    Raises:
+        UnreadableError: Nothing can be read: missing, forbidden, empty, of no known format.
+    """
+    from boundby.read.detect import read_file  # noqa: PLC0415 - readers are imported when used
+    from boundby.read.folder import read_folder  # noqa: PLC0415
+
+    place = Path(path)
+    try:
+        return read_folder(place) if place.is_dir() else read_file(place)
+    except FileNotFoundError as error:
+        raise UnreadableError(f"{place} does not exist", "check the path") from error
+    except PermissionError as error:
+        raise UnreadableError(f"{place} may not be read", f"ls -l {place}") from error
+    except OSError as error:
+        reason = error.strerror or os.strerror(error.errno or 0)
+        raise UnreadableError(
+            f"{place} cannot be read: {reason.lower()}", "check the path"
+        ) from error

@@ -69,6 +69,9 @@ class ExactEvent(Event):
     dur: Decimal = Decimal(0)  # type: ignore[assignment]
 
 
+_KINDS = {"ph": (str,), "cat": (str,), "name": (str,), "pid": (int, str), "tid": (int, str)}
+
+
 class NotEventsError(ValueError):
     """The bytes are not a run of JSON objects."""
 
@@ -78,17 +81,15 @@ def _is_inexact(events: list[Event]) -> bool:
     return first >= EXACT_BELOW_US and any(e.ts % 1 for e in events if e.ph == "X")
 
 
-def _tidy(value: Any, kinds: tuple[type, ...], default: Any) -> Any:
-    return value if isinstance(value, kinds) and not isinstance(value, bool) else default
-
-
-def _rebuild(entry: Any) -> ExactEvent | None:
+def _rebuild(entry: object) -> ExactEvent | None:
     """An event from any JSON object, field by field; None if it is no object."""
     if not isinstance(entry, dict):
         return None
     event = ExactEvent()
-    for name, kinds in (("ph", (str,)), ("cat", (str,)), ("name", (str,)), ("pid", (int, str)), ("tid", (int, str))):
-        setattr(event, name, _tidy(entry.get(name), kinds, getattr(event, name)))
+    for name, kinds in _KINDS.items():
+        value = entry.get(name)
+        if isinstance(value, kinds) and not isinstance(value, bool):
+            setattr(event, name, value)
     for name in ("ts", "dur"):
         if name in entry:
             try:

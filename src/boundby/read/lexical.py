@@ -44,10 +44,11 @@ def value_end(text: bytes, start: int) -> int | None:
     return None
 
 
-def members(text: bytes, start: int) -> Iterator[Member]:
+def members(text: bytes, start: int, unmeasured: bytes = b"") -> Iterator[Member]:
     """The members from ``start``, a place inside an object, to the end of that object or text.
 
-    The caller may stop at a member whose value it reads itself; a member without an end is last.
+    A member without an end is the last one. The first list under the key ``unmeasured`` is given
+    without its end: the caller reads it itself.
     """
     at = start
     while match := _TOKEN.search(text, at):
@@ -55,7 +56,8 @@ def members(text: bytes, start: int) -> Iterator[Member]:
         colon = _COLON.match(text, match.end())
         if not token.startswith(b'"') or len(token) < 2 or colon is None:  # noqa: PLR2004 - quotes
             return
-        end = value_end(text, colon.end())
+        is_unmeasured = token[1:-1] == unmeasured and text.startswith(b"[", colon.end())
+        end = None if is_unmeasured else value_end(text, colon.end())
         yield Member(token[1:-1], colon.end(), end)
         if end is None:
             return

@@ -1,135 +1,144 @@
-"""Repair of a slice that is not JSON: only what real producers break, counted and never guessed."""
+"""Repair of text that is not JSON: only what real producers break, counted and never guessed."""
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass, field
 
 from boundby.read.events import Event, EventDecoder, NotEventsError
 from boundby.read.lexical import BOUNDARY, event_extent
 
-_STRING_OR_WORD = re.compile(
-    rb'"[^"\\]*(?:\\.[^"\\]*)*"|[-+]?\b(?:nan|inf(?:inity)?)\b(?:\(\w*\))?',
-    re.DOTALL | re.IGNORECASE,
+_BAD_NUMBER = rb"[-+]?\b(?:nan|inf(?:inity)?)\b(?:\(\w*\))?"
+_BAD_NUMBERS = re.compile(_BAD_NUMBER, re.IGNORECASE)
+_STRING_OR_BAD_NUMBER = re.compile(
+    rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|' + _BAD_NUMBER, re.DOTALL | re.IGNORECASE
 )
-_CONTROL = re.compile(rb"[\x00-\x1f]")
-_STRAY_BACKSLASH = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
+"""A string (an unfinished one at the end included) or a number that JSON does not have."""
+_ILLEGAL_IN_STRING = re.compile(
+    rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<stray>\\)|(?P<control>[\x00-\x1f])'
+)
+_CONTROL = bytes(range(0x20))
+_REPLACED = re.compile("\ufffd+")
 MAX_JOINED = 8
 """How many pieces may be one event: an event holds a few objects at most, in its arguments."""
 MAX_CARRIED_BYTES = 1 << 18
 """An unfinished piece longer than this is damage rather than an event still to be completed."""
 
 
-@dataclass
-class Repairs:
-    """What was changed and what was given up.
-
-    Attributes:
-        values: Strings and numbers that were rewritten to legal JSON.
-        lost: Events that could not be read at all.
-    """
-
-    values: int = 0
-    lost: int = 0
-
-
-def _legal_escape(match: re.Match[bytes]) -> bytes:
-    return match.group() if len(match.group()) > 1 else b"\\\\"
-
-
-def _mend_token(token: bytes) -> bytes:
-    if not token.startswith(b'"'):
-        return b"null"
-    if b"\\" in token:
-        token = _STRAY_BACKSLASH.sub(_legal_escape, token)
-    return _CONTROL.sub(b" ", token)
-
-
 def mend(text: bytes) -> tuple[bytes, int]:
-    """The text with illegal strings and numbers rewritten, and how many there were."""
+    """The text with illegal strings and numbers rewritten, and how many there were.
+
+    A string still unfinished at the end of the text is left as it is.
+    """
+    in_encoding = 0
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        text, in_encoding = _mend_encoding(text)
+    mended, changed = _mend_tokens(text) if b'\\"' in text else _mend_halves(text)
+    return mended, changed + in_encoding
+
+
+def _mend_encoding(text: bytes) -> tuple[bytes, int]:
+    """Bytes that are not UTF-8 become U+FFFD; a character still incomplete at the end is kept."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    clean = decoder.decode(text)
+    pending, _ = decoder.getstate()
+    return clean.encode("utf-8") + pending, len(_REPLACED.findall(clean))
+
+
+def _legal(match: re.Match[bytes]) -> bytes:
+    if match["stray"]:
+        return b"\\\\"
+    return b" " if match["control"] else match.group()
+
+
+def _mend_halves(text: bytes) -> tuple[bytes, int]:
+    """For text without escaped quotes: every other part between quotes is a string."""
+    parts = text.split(b'"')
+    unfinished = [] if len(parts) % 2 else [parts.pop()]
+    outside, changed = _BAD_NUMBERS.subn(b"null", b'"'.join(parts[0::2]))
+    parts[0::2] = outside.split(b'"')
+    before = parts[1::2]
+    strings = b'"'.join(before)
+    if b"\\" in strings or len(strings.translate(None, _CONTROL)) < len(strings):
+        parts[1::2] = _ILLEGAL_IN_STRING.sub(_legal, strings).split(b'"')
+        changed += sum(map(bytes.__ne__, before, parts[1::2]))
+    return b'"'.join(parts + unfinished), changed
+
+
+def _mend_tokens(text: bytes) -> tuple[bytes, int]:
+    """For any text: string by string, which is about ten times slower."""
     changed = 0
 
     def replace(match: re.Match[bytes]) -> bytes:
         nonlocal changed
         token = match.group()
-        mended = _mend_token(token)
+        if not token.startswith(b'"'):
+            mended = b"null"
+        elif token.endswith(b'"') and len(token) > 1:
+            mended = _ILLEGAL_IN_STRING.sub(_legal, token)
+        else:
+            return token
         changed += mended != token
         return mended
 
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        clean = text.decode("utf-8", "replace")
-        changed += len(re.findall("\ufffd+", clean))
-        text = clean.encode("utf-8")
-    return _STRING_OR_WORD.sub(replace, text), changed
+    return _STRING_OR_BAD_NUMBER.sub(replace, text), changed
 
 
 @dataclass(frozen=True)
 class Salvage:
-    """What could be read of a damaged slice.
+    """What could be read of a damaged text.
 
     Attributes:
         events: The events read.
-        rest: Bytes after them that may be the begin of an event or, when ``ended``, the tail.
-        ended: The array of events was closed in this slice.
+        rest: Bytes after them: the begin of an event or, when ``ended``, what follows the list.
+        ended: The list of events was closed in this text.
+        lost: Events that could not be read.
     """
 
     events: list[Event] = field(default_factory=list)
     rest: bytes = b""
     ended: bool = False
+    lost: int = 0
 
 
 def _pieces(text: bytes) -> list[tuple[int, int]]:
-    cuts = [match.start() + 1 for match in BOUNDARY.finditer(text)]
-    starts = [0] + [text.index(b"{", cut) for cut in cuts]
-    return list(zip(starts, [*cuts, len(text)], strict=True))
+    cuts = [(match.start() + 1, match.end() - 1) for match in BOUNDARY.finditer(text)]
+    starts = [0, *(start for _, start in cuts)]
+    ends = [*(end for end, _ in cuts), len(text)]
+    return list(zip(starts, ends, strict=True))
 
 
-class Salvager:
-    """Reads damaged slices event by event with a decoder, counting into ``repairs``."""
+def _decoded(text: bytes, decoder: EventDecoder) -> list[Event] | None:
+    try:
+        return decoder.decode(text)
+    except NotEventsError:
+        return None
 
-    def __init__(self, decoder: EventDecoder) -> None:
-        self._decoder = decoder
-        self.repairs = Repairs()
 
-    def salvage(self, text: bytes, *, is_last: bool) -> Salvage:
-        """All readable events of ``text``, which starts between two events."""
-        mended, changed = mend(text)
-        self.repairs.values += changed
-        extent = event_extent(mended)
-        if extent.array_end is not None:
-            events = self._try(mended[: extent.array_end])
-            if events is not None:
-                return Salvage(events, mended[extent.array_end + 1 :], ended=True)
-        return self._one_by_one(mended, is_last=is_last)
-
-    def _try(self, text: bytes) -> list[Event] | None:
-        try:
-            return self._decoder.decode(text)
-        except NotEventsError:
-            return None
-
-    def _one_by_one(self, text: bytes, *, is_last: bool) -> Salvage:
-        events: list[Event] = []
-        pieces = _pieces(text)
-        at = 0
-        while at < len(pieces):
-            start = pieces[at][0]
-            last = min(at + MAX_JOINED, len(pieces))
-            for until in range(at, last):
-                read = self._try(text[start : pieces[until][1]])
-                if read is not None:
-                    events += read
-                    at = until + 1
-                    break
-            else:
-                rest = text[start:]
-                end = event_extent(rest).array_end
-                if end is not None and (read := self._try(rest[:end])) is not None:
-                    return Salvage(events + read, rest[end + 1 :], ended=True)
-                if last == len(pieces) and not is_last and len(rest) <= MAX_CARRIED_BYTES:
-                    return Salvage(events, rest)
-                self.repairs.lost += 1
-                at += 1
-        return Salvage(events)
+def salvage(text: bytes, decoder: EventDecoder, *, is_last: bool) -> Salvage:
+    """All readable events of ``text``, which starts between two events, one piece at a time."""
+    events: list[Event] = []
+    pieces = _pieces(text)
+    at = lost = 0
+    while at < len(pieces):
+        start = pieces[at][0]
+        stop = min(at + MAX_JOINED, len(pieces))
+        for until in range(at, stop):
+            read = _decoded(text[start : pieces[until][1]], decoder)
+            if read is not None:
+                events += read
+                at = until + 1
+                break
+        else:
+            rest = text[start:]
+            end = event_extent(rest).array_end
+            if end is not None and (read := _decoded(rest[:end], decoder)) is not None:
+                return Salvage(events + read, rest[end + 1 :], ended=True, lost=lost)
+            if stop == len(pieces) and not is_last and len(rest) <= MAX_CARRIED_BYTES:
+                return Salvage(events, rest, lost=lost)
+            lost += 1
+            at += 1
+    return Salvage(events, lost=lost)

@@ -1,4 +1,4 @@
-"""A stream of JSON text cut into slices of events: head, slices of ``traceEvents``, tail.
+"""A JSON text cut into slices of events: head, slices of the list of events, tail.
 
 A slice ends at any ``},{``; that the slice decodes as an array proves that the cut lies between
 two events, since a cut inside an event or a string leaves something open.
@@ -10,18 +10,20 @@ from collections.abc import Iterator
 
 from boundby.read.events import Event, EventDecoder, NotEventsError
 from boundby.read.lexical import BOUNDARY, event_extent, members
-from boundby.read.repair import MAX_CARRIED_BYTES, Salvager
+from boundby.read.repair import mend, salvage
 
 SLICE_BYTES = 1 << 20
 HEAD_LIMIT_BYTES = 64 << 20
 TAIL_LIMIT_BYTES = 64 << 20
 EVENT_LIMIT_BYTES = 16 << 20
-"""Without a boundary in this much text, it is no list of events."""
+"""More text than this without a complete event is damage."""
+_PROBE_BYTES = 1 << 16
 _SPACE = b" \t\r\n\x00"
+_BETWEEN_EVENTS = b", \t\r\n"
 _BOM = b"\xef\xbb\xbf"
-_SEARCHED_TAIL_BYTES = 1 << 16
 _TRIED_CUTS = (1, 2, 4, 8, 16, 32)
-_WANTED_LIST = b"traceEvents"
+"""Counted from the end: an event may hold objects of its own, so the last cut may be inside it."""
+_LIST_KEY = b"traceEvents"
 
 
 class NoEventsError(ValueError):
@@ -34,7 +36,7 @@ class NoEventsError(ValueError):
 
 def _cuts(text: bytes) -> Iterator[tuple[int, int]]:
     """Places to cut, best first: (end of the slice, start of what follows)."""
-    window = max(len(text) - _SEARCHED_TAIL_BYTES, 0)
+    window = max(len(text) - _PROBE_BYTES, 0)
     found = [match.span() for match in BOUNDARY.finditer(text, window)]
     if not found and window:
         found = [match.span() for match in BOUNDARY.finditer(text)]
@@ -45,44 +47,50 @@ def _cuts(text: bytes) -> Iterator[tuple[int, int]]:
 
 
 class EventStream:
-    """The events of a JSON text, slice by slice, with the text around them.
+    """The events of a JSON text, slice by slice; ``open`` first, then iterate once.
 
     Attributes:
-        head: Text before the list of events, empty for a bare list.
+        head: Text before the list of events; empty for a bare list.
         tail: Text after it, up to a limit.
-        salvager: Counts what was repaired and lost.
-        cut_short: The text ended before the list was closed.
+        mended: Strings and numbers that had to be rewritten to legal JSON.
+        lost: Events that could not be read.
+        cut_short: The text ended before the list of events was closed.
     """
 
-    def __init__(self, pieces: Iterator[bytes], decoder: EventDecoder, slice_bytes: int = SLICE_BYTES) -> None:
+    def __init__(
+        self, pieces: Iterator[bytes], decoder: EventDecoder, slice_bytes: int = SLICE_BYTES
+    ) -> None:
         self._pieces = pieces
         self._decoder = decoder
         self._slice_bytes = slice_bytes
         self._buffer = b""
         self._is_exhausted = False
-        self.salvager = Salvager(decoder)
+        self._is_closed = False
         self.head = b""
         self.tail = b""
+        self.mended = 0
+        self.lost = 0
         self.cut_short = False
 
-    def _fill(self, size: int) -> None:
-        """Have at least ``size`` bytes in the buffer, or all that is left."""
-        have = [self._buffer]
-        length = len(self._buffer)
-        while length < size:
+    def _read(self, size: int) -> None:
+        """Append at least ``size`` bytes to the buffer, or all that is left."""
+        parts = [self._buffer]
+        while size > 0 and not self._is_exhausted:
             piece = next(self._pieces, None)
             if piece is None:
                 self._is_exhausted = True
                 break
-            have.append(piece)
-            length += len(piece)
-        self._buffer = b"".join(have)
+            parts.append(piece)
+            size -= len(piece)
+        self._buffer = b"".join(parts)
 
     def open(self) -> None:
         """Read up to the first event; raises NoEventsError if there is no list of events."""
+        self._read(_PROBE_BYTES)
+        self._buffer = self._buffer.removeprefix(_BOM).lstrip(_SPACE)
         while not self._buffer and not self._is_exhausted:
-            self._fill(min(self._slice_bytes, 1 << 16))
-            self._buffer = self._buffer.removeprefix(_BOM).lstrip(_SPACE)
+            self._read(_PROBE_BYTES)
+            self._buffer = self._buffer.lstrip(_SPACE)
         if not self._buffer:
             raise NoEventsError("empty")
         if self._buffer.startswith(b"["):
@@ -91,52 +99,91 @@ class EventStream:
             self._open_object()
         else:
             raise NoEventsError("not-json")
+        self._require_objects()
 
     def _open_object(self) -> None:
-        size = len(self._buffer)
         while True:
-            for member in members(self._buffer, 1):
-                if member.key == _WANTED_LIST and self._buffer[member.start : member.start + 1] == b"[":
+            for member in members(self._buffer, 1, _LIST_KEY):
+                if member.key == _LIST_KEY and self._buffer.startswith(b"[", member.start):
                     self.head = self._buffer[: member.start]
                     self._buffer = self._buffer[member.start + 1 :]
                     return
-            if self._is_exhausted or size > HEAD_LIMIT_BYTES:
+            if self._is_exhausted or len(self._buffer) > HEAD_LIMIT_BYTES:
                 raise NoEventsError("no-list")
-            size = max(2 * size, self._slice_bytes)
-            self._fill(size)
+            self._read(len(self._buffer))
+
+    def _require_objects(self) -> None:
+        """A list of anything but objects is no list of events."""
+        while not (start := self._buffer.lstrip(_SPACE)) and not self._is_exhausted:
+            self._read(_PROBE_BYTES)
+        if start and not start.startswith((b"{", b"]")):
+            raise NoEventsError("no-list")
 
     def __iter__(self) -> Iterator[list[Event]]:
-        while True:
-            self._fill(self._slice_bytes)
-            if self._is_exhausted and self._ends_here():
-                return
-            yield from self._next_slice()
+        while not self._is_closed:
+            self._read(self._slice_bytes)
+            if events := self._take():
+                yield events
 
-    def _ends_here(self) -> bool:
-        """Whether no event is left; what follows the list becomes the tail."""
-        left = self._buffer.lstrip(b", \t\r\n")
-        if left.startswith(b"]"):
-            self._close(left[1:])
-            return True
-        self.cut_short |= not left
-        return not left
+    def _take(self) -> list[Event]:
+        """The next run of events, removed from the buffer; may be empty while one is incomplete."""
+        events = self._cut(self._buffer)
+        if events is None:
+            text, changed = mend(self._buffer)
+            self.mended += changed
+            events = self._cut(text) if changed else None
+            if events is None:
+                events = self._take_by_extent(text)
+        return events
 
-    def _close(self, rest: bytes) -> None:
-        self._buffer = rest
-        if not self._is_exhausted:
-            self._fill(TAIL_LIMIT_BYTES)
-        self.tail = self._buffer
-        self._buffer = b"]"
-        self._is_exhausted = True
-
-    def _next_slice(self) -> Iterator[list[Event]]:
-        text = self._buffer
+    def _cut(self, text: bytes) -> list[Event] | None:
         for end, after in _cuts(text):
             try:
                 events = self._decoder.decode(text[:end])
             except NotEventsError:
                 continue
             self._buffer = text[after:]
-            yield events
-            return
-        yield from self._hard_slice(text)
+            return events
+        return None
+
+    def _take_by_extent(self, text: bytes) -> list[Event]:
+        extent = event_extent(text)
+        end = extent.array_end if extent.array_end is not None else extent.last_end
+        is_incomplete = extent.array_end is None and not self._is_exhausted
+        if end == 0 and is_incomplete and len(text) <= EVENT_LIMIT_BYTES:
+            self._buffer = text
+            self._read(len(text))
+            return []
+        try:
+            events = self._decoder.decode(text[:end].strip(_BETWEEN_EVENTS))
+        except NotEventsError:
+            return self._salvage(text)
+        if extent.array_end is not None:
+            self._close(text[end + 1 :])
+        else:
+            self._continue(text[end:])
+        return events
+
+    def _salvage(self, text: bytes) -> list[Event]:
+        saved = salvage(text, self._decoder, is_last=self._is_exhausted)
+        self.lost += saved.lost
+        if saved.ended:
+            self._close(saved.rest)
+        else:
+            self._continue(saved.rest)
+        return saved.events
+
+    def _continue(self, rest: bytes) -> None:
+        """Go on with ``rest``, the begin of an event, if any text can still complete it."""
+        self._buffer = rest.lstrip(_BETWEEN_EVENTS)
+        if self._is_exhausted:
+            self.cut_short = True
+            self.lost += bool(self._buffer)
+            self._is_closed = True
+
+    def _close(self, rest: bytes) -> None:
+        self._buffer = rest
+        self._read(TAIL_LIMIT_BYTES - len(rest))
+        self.tail = self._buffer
+        self._buffer = b""
+        self._is_closed = True

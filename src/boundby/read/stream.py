@@ -1,4 +1,4 @@
-"""The bytes of a file, plain or gzip, in pieces; what cannot be decompressed is said, not raised."""
+"""The bytes of a file, plain or gzip, in pieces; broken compression is told, not raised."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _inflaters() -> tuple[Callable[[], _Inflater], tuple[type[Exception], ...]]:
         return lambda: cast("_Inflater", zlib.decompressobj(_GZIP_WINDOW)), (zlib.error,)
     return (
         lambda: cast("_Inflater", isal_zlib.decompressobj(wbits=_GZIP_WINDOW)),
-        (isal_zlib.error, zlib.error),
+        (cast("type[Exception]", isal_zlib.error), zlib.error),
     )
 
 

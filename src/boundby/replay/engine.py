@@ -3,6 +3,12 @@
 The host walks through the points. A launch makes its work available; the work starts when it is
 available, its stream is free and the work it waits for is done. A wait holds the host until the
 awaited work is done; a launch holds it while the queue is full. O(points).
+
+Between two waits nothing flows back from device to host (unless the queue is full), so a stretch
+of launches is a running sum on the host and, per stream, a running maximum on the device:
+``end[i] = c[i] + max(free, max over j <= i of available[j] + dur[j] - c[j])`` with ``c`` the
+running sum of lead and duration. Long stretches are computed so, in numpy; short ones, stretches
+with dependencies between streams, and stretches that meet a full queue point by point.
 """
 
 from __future__ import annotations
@@ -13,6 +19,9 @@ import numpy as np
 
 from boundby.intervals import Ints
 from boundby.replay.program import ALL_WORK, NOTHING, PointKind, Program
+
+LONG_STRETCH = 48
+"""Points from which numpy beats the interpreter (about 15 us against 0.3 us a point)."""
 
 
 @dataclass(frozen=True)
@@ -31,76 +40,165 @@ class Replayed:
     finish: tuple[int, ...]
 
 
-def replay(program: Program, repeats: int = 1) -> Replayed:
+def replay(program: Program, repeats: int = 1, *, long_stretch: int = LONG_STRETCH) -> Replayed:
     """Replay from an empty queue, ``repeats`` times end to end without draining in between."""
     state = _State(program)
+    stretches = _stretches(program, long_stretch)
     finish = []
     for _ in range(repeats):
-        state.run_window()
+        for first, last, is_long in stretches:
+            if not (is_long and state.run_stretch(first, last)):
+                state.run_points(first, last)
         finish.append(state.finished_at())
-    return Replayed(
-        np.array(state.start, dtype=np.int64),
-        np.array(state.end, dtype=np.int64),
-        np.array(state.point, dtype=np.int64),
-        tuple(finish),
+    return Replayed(state.start, state.end, state.point, tuple(finish))
+
+
+def _stretches(program: Program, long_stretch: int) -> list[tuple[int, int, bool]]:
+    """Point ranges ``[first, last)`` that end with a wait, short neighbours joined."""
+    waits = np.flatnonzero(
+        (program.points.kind == PointKind.WAIT) & (program.points.target != NOTHING)
     )
+    bounds = [0, *(waits + 1).tolist(), len(program.points.kind)]
+    ranges: list[tuple[int, int, bool]] = []
+    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        is_long = last - first >= long_stretch
+        if ranges and not is_long and not ranges[-1][2]:
+            ranges[-1] = ranges[-1][0], last, False
+        elif last > first:
+            ranges.append((first, last, is_long))
+    return ranges
 
 
 class _State:
-    """Clock of the host and of every stream during a replay. Plain lists: indexed one by one."""
+    """Clock of the host and of every stream during a replay."""
 
     def __init__(self, program: Program) -> None:
         points, work = program.points, program.work
-        self.kind = points.kind.tolist()
-        self.host = points.host.sum(axis=1).tolist()
-        self.target = points.target.tolist()
-        self.wake = points.wake.tolist()
-        self.stream = work.stream.tolist()
-        self.dur = work.dur.tolist()
-        self.latency = work.latency.tolist()
-        self.lead = work.lead.tolist()
-        self.after = work.after.tolist()
+        self.points, self.work = points, work
+        self.host = np.asarray(points.host.sum(axis=1), dtype=np.int64)
         self.limit = program.queue_limit
         self.now = 0
-        self.free = [0] * (max(self.stream, default=0) + 1)
-        self.start: list[int] = [0] * len(work)
-        self.end: list[int] = [0] * len(work)
-        self.point: list[int] = [0] * len(self.kind)
-
-    def run_window(self) -> None:
-        """Walk through all points once."""
-        launch, wait = int(PointKind.LAUNCH), int(PointKind.WAIT)
-        now, end, limit = self.now, self.end, self.limit
-        for i, kind in enumerate(self.kind):
-            now += self.host[i]
-            if kind == launch:
-                item = self.target[i]
-                if item >= limit and end[item - limit] > now:
-                    now = end[item - limit]
-                self._enqueue(item, now)
-            elif kind == wait:
-                now = self._wait(self.target[i], now, self.wake[i])
-            self.point[i] = now
-        self.now = now
-
-    def _enqueue(self, item: int, now: int) -> None:
-        stream = self.stream[item]
-        begin = now + self.latency[item]
-        queued = self.free[stream] + self.lead[item]
-        if queued > begin:
-            begin = queued
-        other = self.after[item]
-        if other != NOTHING and self.end[other] > begin:
-            begin = self.end[other]
-        self.start[item] = begin
-        self.end[item] = self.free[stream] = begin + self.dur[item]
-
-    def _wait(self, target: int, now: int, wake: int) -> int:
-        if target == NOTHING:
-            return now
-        done = max(self.free) if target == ALL_WORK else self.end[target]
-        return max(now, done + wake)
+        self.free = [0] * (int(work.stream.max(initial=0)) + 1)
+        self.start = np.zeros(len(work), dtype=np.int64)
+        self.end = np.zeros(len(work), dtype=np.int64)
+        self.point = np.zeros(len(points.kind), dtype=np.int64)
+        self.has_dependencies = bool((work.after != NOTHING).any())
 
     def finished_at(self) -> int:
         """When the host has gone through and every stream is drained."""
         return max(self.now, *self.free)
+
+    def run_stretch(self, first: int, last: int) -> bool:
+        """One stretch in numpy; False, with nothing changed, where that does not hold."""
+        if self.has_dependencies:
+            return False
+        at = self.now + np.cumsum(self.host[first:last])
+        launches = np.flatnonzero(self.points.kind[first:last] == PointKind.LAUNCH)
+        items = self.points.target[first:last][launches]
+        start, end, free = self._advance_streams(items, at[launches])
+        if self._meets_full_queue(items, at[launches], end):
+            return False
+        self.start[items], self.end[items] = start, end
+        self.free = free
+        self.point[first:last] = at
+        self.now = int(at[-1])
+        if self.points.kind[last - 1] == PointKind.WAIT:
+            self._wait_at(last - 1)
+        return True
+
+    def _advance_streams(self, items: Ints, at: Ints) -> tuple[Ints, Ints, list[int]]:
+        work, free = self.work, list(self.free)
+        available, dur = at + work.latency[items], work.dur[items]
+        start, end = np.empty_like(available), np.empty_like(available)
+        stream = work.stream[items]
+        for number in np.unique(stream).tolist():
+            mine = np.flatnonzero(stream == number) if len(free) > 1 else slice(None)
+            total = np.cumsum(work.lead[items][mine] + dur[mine])
+            reach = np.maximum.accumulate(available[mine] + dur[mine] - total)
+            end[mine] = total + np.maximum(reach, free[number])
+            start[mine] = end[mine] - dur[mine]
+            free[number] = int(end[mine][-1])
+        return start, end, free
+
+    def _meets_full_queue(self, items: Ints, at: Ints, end: Ints) -> bool:
+        deep = items >= self.limit
+        if not deep.any():
+            return False
+        ahead = items[deep] - self.limit
+        inside = ahead >= items[0]
+        ends = np.where(inside, end[np.where(inside, ahead - items[0], 0)], self.end[ahead])
+        return bool((ends > at[deep]).any())
+
+    def _wait_at(self, point: int) -> None:
+        target = int(self.points.target[point])
+        if target != NOTHING:
+            done = max(self.free) if target == ALL_WORK else int(self.end[target])
+            self.now = max(self.now, done + int(self.points.wake[point]))
+            self.point[point] = self.now
+
+    def run_points(self, first: int, last: int) -> None:
+        """One stretch point by point, on plain lists: indexed singly they are faster."""
+        launch, wait = int(PointKind.LAUNCH), int(PointKind.WAIT)
+        kinds = self.points.kind[first:last].tolist()
+        hosts = self.host[first:last].tolist()
+        targets = self.points.target[first:last]
+        wakes = self.points.wake[first:last].tolist()
+        enqueue = _Enqueue(self, targets[self.points.kind[first:last] == launch])
+        now, times = self.now, []
+        for kind, host, target, wake in zip(kinds, hosts, targets.tolist(), wakes, strict=True):
+            now += host
+            if kind == launch:
+                now = enqueue(target, now)
+            elif kind == wait and target != NOTHING:
+                done = max(self.free) if target == ALL_WORK else enqueue.end_of(target)
+                now = max(now, done + wake)
+            times.append(now)
+        enqueue.store()
+        self.point[first:last] = times
+        self.now = now
+
+
+class _Enqueue:
+    """Enqueues the items of one stretch; items of earlier stretches are read from the state."""
+
+    def __init__(self, state: _State, items: Ints) -> None:
+        self.state = state
+        self.items = items
+        self.begin = int(items[0]) if len(items) else 0
+        work = state.work
+        self.rows = list(
+            zip(
+                work.stream[items].tolist(),
+                work.latency[items].tolist(),
+                work.lead[items].tolist(),
+                work.dur[items].tolist(),
+                work.after[items].tolist(),
+                strict=True,
+            )
+        )
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+
+    def end_of(self, item: int) -> int:
+        """End of an item enqueued before now (of the last repetition when not yet enqueued)."""
+        index = item - self.begin
+        return self.ends[index] if 0 <= index < len(self.ends) else int(self.state.end[item])
+
+    def __call__(self, item: int, now: int) -> int:
+        """Enqueue the next item; the host time after it, later than ``now`` on a full queue."""
+        state = self.state
+        if item >= state.limit:
+            now = max(now, self.end_of(item - state.limit))
+        stream, latency, lead, dur, after = self.rows[len(self.ends)]
+        begin = max(now + latency, state.free[stream] + lead)
+        if after != NOTHING:
+            begin = max(begin, self.end_of(after))
+        self.starts.append(begin)
+        state.free[stream] = begin + dur
+        self.ends.append(begin + dur)
+        return now
+
+    def store(self) -> None:
+        """Write the stretch back."""
+        self.state.start[self.items] = self.starts
+        self.state.end[self.items] = self.ends

@@ -32,6 +32,10 @@ COST_PER_FRAME = 1_200
 """Nanoseconds the Python tracer adds per recorded frame."""
 HOST_RANGE = (0.75, 1.40)
 """Multiples of the estimated host line that bracket four in five recordings."""
+PROBE_RANGE = 0.25
+"""The cost taken off may itself be a quarter too high; it matters where most of the line is cost."""
+LEAST_KEPT = 0.15
+"""Share of the Python time that stays, however many frames were recorded."""
 DEVICE_RANGE = (0.97, 1.03)
 """Device clocks move: the same kernels of one program differ by a few percent."""
 
@@ -50,8 +54,25 @@ class HostPrior:
     high: float
 
 
+def without_frame_cost(timeline: Timeline, program: Program) -> Program:
+    """Python time without what the tracer added for each recorded frame."""
+    frames = frames_in_steps(timeline)
+    python = int(program.host_ns[LineKind.PYTHON])
+    if not frames or not python:
+        return program
+    added = COST_PER_FRAME * launch_speed(timeline) ** SPEED_POWER * frames
+    host = program.points.host.copy()
+    kept = max(1.0 - added / python, LEAST_KEPT)
+    host[:, LineKind.PYTHON] = np.rint(host[:, LineKind.PYTHON] * kept).astype(np.int64)
+    return program.with_host(host)
+
+
 def host_prior(timeline: Timeline, program: Program) -> HostPrior:
-    """Estimate the clean host line of a profiled program from the trace alone."""
+    """Estimate the clean host line of a profiled program from the trace alone.
+
+    Args:
+        program: With the cost of recorded frames already taken off.
+    """
     observed = program.host_ns
     submitting = int(observed[LineKind.LAUNCH] + observed[LineKind.OP])
     python = int(observed[LineKind.PYTHON])
@@ -59,9 +80,13 @@ def host_prior(timeline: Timeline, program: Program) -> HostPrior:
         return HostPrior(1.0, 1.0, 1.0)
     speed = launch_speed(timeline) ** SPEED_POWER
     clean_submitting = min(submitting, COST_PER_LAUNCH * len(program.work) * speed)
-    clean_python = GAP_FACTOR * python - COST_PER_FRAME * speed * frames_in_steps(timeline)
-    scale = (clean_submitting + max(clean_python, 0.0)) / (submitting + python)
-    return HostPrior(scale, scale * HOST_RANGE[0], scale * HOST_RANGE[1])
+    scale = (clean_submitting + GAP_FACTOR * python) / (submitting + python)
+    spread = 1.0 - scale
+    return HostPrior(
+        scale,
+        low=scale * HOST_RANGE[0],
+        high=max(scale * HOST_RANGE[1], 1.0 - (1.0 - PROBE_RANGE) * spread),
+    )
 
 
 def launch_speed(timeline: Timeline) -> float:

@@ -7,7 +7,7 @@ it (``engine.py``) gives the times back; editing it (``edits.py``) asks what if.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 
 import numpy as np
@@ -103,6 +103,50 @@ class Program:
     def with_work(self, work: Work) -> Program:
         """The same program with other device work."""
         return replace(self, work=work)
+
+    def middle(self, most_points: int) -> Program:
+        """The middle steps with at most ``most_points`` points, but three steps at least.
+
+        A few steps stand for many when what-ifs are asked of a long recording.
+        """
+        per_step = np.bincount(self.points.step, minlength=self.steps)
+        keep = max(3, int(most_points / max(per_step.mean(), 1)))
+        if keep >= self.steps:
+            return self
+        first = (self.steps - keep) // 2
+        return self._steps(first, first + keep)
+
+    def _steps(self, first: int, last: int) -> Program:
+        points, work = self.points, self.work
+        inside = (points.step >= first) & (points.step < last)
+        launches = inside & (points.kind == PointKind.LAUNCH)
+        items = np.sort(points.target[launches])
+        begin, end = int(items[0]), int(items[-1]) + 1
+
+        def shifted(target: Ints) -> Ints:
+            known = (target >= begin) & (target < end)
+            return np.where(known, target - begin, np.where(target < 0, target, NOTHING))
+
+        return replace(
+            self,
+            steps=last - first,
+            points=Points(
+                kind=points.kind[inside],
+                step=points.step[inside] - first,
+                host=points.host[inside],
+                target=shifted(points.target[inside]),
+                wake=points.wake[inside],
+                call=points.call[inside],
+            ),
+            work=Work(
+                **{
+                    f.name: getattr(work, f.name)[begin:end]
+                    for f in fields(work)
+                    if f.name != "after"
+                },
+                after=shifted(work.after[begin:end]),
+            ),
+        )
 
     @property
     def host_ns(self) -> npt.NDArray[np.int64]:

@@ -22,3 +22,9 @@ def steady_ns(program: Program) -> float:
     """
     finish = replay(program, WARM_REPEATS).finish
     return (finish[-1] - finish[-2]) / program.steps
+
+
+def submit_ns(program: Program) -> float:
+    """Host time from an empty queue until the first step has been submitted, waits included."""
+    first = program.points.step == 0
+    return float(replay(program).point[first].max()) if first.any() else 0.0

@@ -37,6 +37,13 @@ def paragraph(text: str, width: int, style: str = "") -> list[Line]:
     return [line(part, style) for part in wrap(text, width)]
 
 
+def lead(head: Span, text: str, width: int) -> list[Line]:
+    """Wrapped text that opens with a styled head; the head itself stays on the first line."""
+    parts = wrap(head.text + text, width)
+    first = (head, Span(parts[0][len(head.text) :]))
+    return [first, *(line(part) for part in parts[1:])]
+
+
 def entry(head: Span, text: str, width: int, *, column: int) -> list[Line]:
     """A head in a column of its own, and text wrapped beside it."""
     parts = wrap(text, width - column)

@@ -115,7 +115,7 @@ def kernel(name: str) -> str:
     ``void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)``
     becomes ``vectorized_elementwise_kernel<CUDAFunctor_add>``.
     """
-    if "::" not in name and not name.startswith("void "):
+    if ("::" not in name and not name.startswith("void ")) or not set(name) & set("<("):
         return name
     bare = name[:LONGEST_NAME].removeprefix("void ").replace("(anonymous namespace)::", "")
     bare = CAST.sub("", bare)

@@ -8,13 +8,14 @@ time of a kind inside any window is a difference of covered lengths.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from boundby.intervals import Intervals, Ints, merge, union
+from boundby.intervals import EMPTY, Intervals, Ints, merge, union
 from boundby.read.recording import HostKind, Recording
 from boundby.timeline.calls import SYNC_KINDS, CallKind
 from boundby.timeline.launches import Launches
@@ -44,6 +45,11 @@ WAIT_CARRIERS = frozenset(
     {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal"}
 )
 """Operators whose whole purpose is to bring a value to the host."""
+WAITING_FRAME = re.compile(
+    r"torch/(cuda|xpu|accelerator)/\w+\.py\(\d+\): (synchronize|wait)$"
+    r"|^<built-in method (item|_cuda_synchronize|synchronize) of "
+)
+"""Python frames that exist only to wait, as Kineto writes them."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,8 @@ def build_host_line(
     for kind in list(LineKind)[:-1]:
         rows = select[kind]
         own = union(host.start[rows], host.end[rows])
+        if kind == LineKind.SYNC:
+            own = merge(own, _waiting_frames(recording, threads))
         covered.append(merge(covered[-1], own) if covered else own)
     return HostLine(threads, tuple(covered))
 
@@ -119,3 +127,15 @@ def _rows_named(recording: Recording) -> dict[str, npt.NDArray[np.bool_]]:
         else np.zeros(0, dtype=bool)
         for key, test in tests.items()
     }
+
+
+def _waiting_frames(recording: Recording, threads: Ints) -> Intervals:
+    """Time inside Python functions that exist only to wait for the device."""
+    frames, names = recording.python, recording.names
+    if not len(frames):
+        return Intervals(EMPTY, EMPTY)
+    wanted = np.zeros(len(names), dtype=bool)
+    for index in np.unique(frames.name):
+        wanted[index] = bool(WAITING_FRAME.search(names[index]))
+    rows = wanted[frames.name] & np.isin(frames.thread, threads)
+    return union(frames.start[rows], frames.end[rows])

@@ -158,8 +158,11 @@ def _periodic_steps(recording: Recording, launches: Launches) -> Steps | None:
     period = find_period(sequence)
     if period is None:
         return None
-    starts = launches.start[::period]
-    return Steps(starts[:-1], starts[1:], "periodicity") if len(starts) > MIN_STEPS else None
+    count = len(sequence) // period
+    starts = launches.start[: count * period : period]
+    last = count * period
+    end = launches.start[last] if last < len(sequence) else launches.end[last - 1]
+    return Steps(starts, np.append(starts[1:], end), "periodicity")
 
 
 def find_period(sequence: Ints) -> int | None:

@@ -1,0 +1,106 @@
+"""What ``trace`` and ``demo`` share: recordings in, reports out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from boundby.cli.errortext import complain
+from boundby.cli.output import Output
+from boundby.errors import BoundbyError, GateError, UnreadableError
+
+if TYPE_CHECKING:
+    from boundby.diagnose import Diagnosis, Options
+    from boundby.report.text import Tables
+
+RECORDINGS = (".json", ".json.gz", ".sqlite")
+"""Endings of recordings that are looked for in a folder."""
+
+
+def recordings(paths: Iterable[str]) -> list[str]:
+    """The files that the arguments name: a folder stands for the recordings in it, in order."""
+    return [file for path in paths for file in _recordings_at(path)]
+
+
+def _recordings_at(path: str) -> list[str]:
+    if not Path(path).is_dir():
+        return [path]
+    found = sorted(str(file) for file in Path(path).iterdir() if file.name.endswith(RECORDINGS))
+    if not found:
+        raise UnreadableError(
+            f"{path}: no recording in this folder",
+            f"name a file, or a folder that holds {', '.join(RECORDINGS)}",
+        )
+    return found
+
+
+def diagnose_all(
+    files: Sequence[str], options: Options, failures: list[BoundbyError]
+) -> Iterator[Diagnosis]:
+    """Diagnose file after file; of several, one that cannot be read does not stop the others."""
+    from boundby.diagnose import diagnose
+    from boundby.read import read_recording
+
+    for file in files:
+        try:
+            diagnosis = diagnose(read_recording(file), options)
+        except BoundbyError as error:
+            if len(files) == 1:
+                raise
+            complain(error.message, error.hint)
+            failures.append(error)
+        else:
+            yield diagnosis
+
+
+def deliver(
+    diagnoses: Iterable[Diagnosis], output: Output, tables: Tables, *, are_many: bool
+) -> list[Diagnosis]:
+    """Report each diagnosis: to stdout as it is made, to a file once all are there."""
+    done, texts = [], []
+    for diagnosis in diagnoses:
+        done.append(diagnosis)
+        text = report(diagnosis, output, tables, one_of_many=are_many)
+        if output.path is None:
+            output.write(text)
+        else:
+            texts.append(text)
+    if texts:
+        output.write("".join(texts))
+    return done
+
+
+def report(diagnosis: Diagnosis, output: Output, tables: Tables, *, one_of_many: bool) -> str:
+    """One diagnosis in the form that was asked for; many JSON documents stand one a line."""
+    if output.form == "json":
+        from boundby.report.document import encode
+
+        return encode(diagnosis, on_one_line=one_of_many)
+    if output.form == "markdown":
+        from boundby.report.markdown import render as render_markdown
+
+        return render_markdown(diagnosis) + ("\n" if one_of_many else "")
+    from boundby.report.sanitize import visible
+    from boundby.report.terminal import Look, look_at
+    from boundby.report.text import render
+
+    look = look_at(sys.stdout, os.environ, detail=output.verbose)
+    if output.path is not None:
+        look = Look(detail=output.verbose)
+    text = render(diagnosis, look, tables)
+    return f"== {visible(diagnosis.source.path)} ==\n{text}\n" if one_of_many else text
+
+
+def check_expected(diagnoses: Iterable[Diagnosis], expected: str | None) -> None:
+    """Fail where a verdict is not the class that the user asked for."""
+    if expected is None:
+        return
+    others = [each for each in diagnoses if each.verdict.name != expected]
+    if others:
+        found = ", ".join(f"{each.source.path} is {each.verdict.name}" for each in others)
+        raise GateError(
+            f"expected {expected}: {found}", f"boundby explain {others[0].verdict.name}"
+        )

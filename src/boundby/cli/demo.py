@@ -1,0 +1,58 @@
+"""``boundby demo``: a verdict without a recording of your own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from boundby.cli.help import examples
+from boundby.cli.output import Output, output_options, table_options, write_stdout
+from boundby.errors import UsageError
+
+if TYPE_CHECKING:
+    from boundby.diagnose import Diagnosis
+
+
+@click.command(epilog=examples("boundby demo", "boundby demo --list", "boundby demo pageable-copy"))
+@click.argument("name", metavar="[NAME]", required=False)
+@click.option("--list", "wants_list", is_flag=True, help="List the recordings.")
+@table_options
+@output_options
+def command(*, output: Output, name: str | None, wants_list: bool, ops: int, ranges: bool) -> None:
+    """Diagnose a recording that comes with boundby.
+
+    The recordings were made on an NVIDIA H200 with torch.profiler. Each is a small program that is
+    bound by one thing.
+    """
+    from boundby.cli.recordings import DEFAULT, DEMOS
+
+    if wants_list:
+        width = max(map(len, DEMOS))
+        write_stdout("".join(f"{each:{width}}  {what}\n" for each, what in DEMOS.items()))
+        return
+    name = name or DEFAULT
+    if name not in DEMOS:
+        raise UsageError(f"no demo {name!r}", "boundby demo --list")
+    from boundby.cli.answer import deliver
+    from boundby.report.text import Tables
+
+    output.note(f"demo {name}: {DEMOS[name]}\n")
+    deliver([_diagnose(name)], output, Tables(ops, ranges), are_many=False)
+
+
+def _diagnose(name: str) -> Diagnosis:
+    """The diagnosis under the name of the demo: where the package lies is nobody's business."""
+    from boundby.cli.recordings import demo_file
+    from boundby.diagnose import Options, diagnose
+    from boundby.read import read_recording
+
+    path = f"demo {name}"
+    recording = read_recording(demo_file(name))
+    diagnosis = diagnose(replace(recording, source=replace(recording.source, path=path)), Options())
+    following = (
+        replace(each, command=each.command.replace(f"trace {path}", path))
+        for each in diagnosis.next
+    )
+    return replace(diagnosis, next=tuple(following))

@@ -1,0 +1,134 @@
+"""Where a result goes and in which form: stdout or a file; text, JSON or Markdown."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import click
+
+from boundby.errors import BoundbyError, UsageError
+
+Form = Literal["text", "json", "markdown"]
+FORM_OF: dict[str, Form] = {".json": "json", ".md": "markdown", ".txt": "text"}
+STDOUT = "-"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class StdoutClosedError(Exception):
+    """The reader of stdout went away. No OSError, which click would end with a code of its own."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the result goes; made from the options that every reporting command has.
+
+    Attributes:
+        path: None for stdout.
+    """
+
+    form: Form
+    path: Path | None
+    force: bool
+    verbose: bool
+    quiet: bool
+
+    def write(self, text: str) -> None:
+        """Put a result where it belongs; a file is named on stderr once it is there."""
+        if self.path is None:
+            write_stdout(text)
+            return
+        try:
+            with self.path.open("w" if self.force else "x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except FileExistsError:
+            raise _would_overwrite(self.path) from None
+        except OSError as error:
+            raise BoundbyError(
+                f"{self.path}: cannot write: {error.strerror}", "name another file with -o"
+            ) from None
+        self.note(f"wrote {self.path}")
+
+    def note(self, text: str) -> None:
+        """Say something that is not the result."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+
+def write_stdout(text: str) -> None:
+    """Write and flush; what the encoding cannot hold is written as an escape."""
+    encoding = sys.stdout.encoding or "ascii"
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more at exit
+        if isinstance(error, BrokenPipeError):
+            raise StdoutClosedError from None
+        raise BoundbyError(f"stdout: cannot write: {error.strerror}") from None
+
+
+def output_options(command: Function) -> Function:
+    """Add the options of a reporting command and hand it one ``output``."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Write the JSON document.")
+    @click.option(
+        "-o",
+        "--output",
+        "target",
+        metavar="FILE",
+        help="Write to FILE (.json, .md or .txt; - is stdout).",
+    )
+    @click.option("--force", is_flag=True, help="Overwrite FILE.")
+    @click.option("-v", "--verbose", is_flag=True, help="Print every fact and fix; tracebacks.")
+    @click.option("-q", "--quiet", is_flag=True, help="Print nothing but the result.")
+    @click.pass_context
+    @wraps(command)
+    def with_output(ctx: click.Context, /, **options: Any) -> Any:  # noqa: ANN401 -- click's
+        chosen = {
+            name: options.pop(name) for name in ("as_json", "target", "force", "verbose", "quiet")
+        }
+        if ctx.obj is not None:
+            ctx.obj.verbose = chosen["verbose"]
+        return command(output=plan(**chosen), **options)
+
+    return with_output  # type: ignore[return-value]
+
+
+def table_options(command: Function) -> Function:
+    """Add the options that print tables after the report."""
+    ranges = click.option("--ranges", is_flag=True, help="Print tables of ranges and host waits.")
+    ops = click.option(
+        "--ops",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Print a table of the first N operators.",
+    )
+    return ops(ranges(command))
+
+
+def plan(*, as_json: bool, target: str | None, force: bool, verbose: bool, quiet: bool) -> Output:
+    """Decide form and place before any work is done, so that a mistake costs no waiting."""
+    if target is None or target == STDOUT:
+        return Output("json" if as_json else "text", None, force, verbose, quiet)
+    path = Path(target)
+    form = "json" if as_json else FORM_OF.get(path.suffix.lower())
+    if form is None:
+        raise UsageError(
+            f"{target}: no report format has the extension {path.suffix!r}",
+            f"use {', '.join(FORM_OF)}, or --json",
+        )
+    if path.exists() and not force:
+        raise _would_overwrite(path)
+    return Output(form, path, force, verbose, quiet)
+
+
+def _would_overwrite(path: Path) -> UsageError:
+    return UsageError(f"{path}: exists already", "add --force to overwrite it")

@@ -1,0 +1,110 @@
+"""Operators and calls inside the steps as a forest, nested by time on their thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from boundby.intervals import Ints
+from boundby.read.recording import NONE, HostKind
+from boundby.timeline.nesting import parents
+from boundby.timeline.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class OpTree:
+    """Operators and runtime calls that start inside a step, on any thread.
+
+    Attributes:
+        row: int64[n] row of ``Recording.host``, rising.
+        start, end: int64[n] ns.
+        thread: int64[n] index into ``Recording.threads``.
+        name: int64[n] index into ``Recording.names``.
+        is_op: bool[n], False for calls.
+        parent: int64[n] node that holds each node; NONE at the top.
+        launch: int64[m] index into ``Timeline.launches`` of the launches inside steps.
+        carrier: int64[m] node that each launch's device work counts for: the innermost operator
+            around the call, or the call itself where no operator is.
+    """
+
+    row: Ints
+    start: Ints
+    end: Ints
+    thread: Ints
+    name: Ints
+    is_op: npt.NDArray[np.bool_]
+    parent: Ints
+    launch: Ints
+    carrier: Ints
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+def build_op_tree(timeline: Timeline) -> OpTree:
+    """Nest the operators and calls of the steps."""
+    host = timeline.recording.host
+    row = np.flatnonzero((host.kind == HostKind.OP) | (host.kind == HostKind.CALL))
+    row = row[timeline.steps.of(host.start[row]) != NONE]
+    start, end, thread = host.start[row], host.end[row], host.thread[row].astype(np.int64)
+    is_op = host.kind[row] == HostKind.OP
+    parent = parents(start, end, thread)
+    launch = np.flatnonzero(timeline.launch_step != NONE)
+    call = np.searchsorted(row, timeline.launches.row[launch]).astype(np.int64)
+    name = host.name[row].astype(np.int64)
+    carrier = _innermost_op(parent, is_op, call)
+    return OpTree(row, start, end, thread, name, is_op, parent, launch, carrier)
+
+
+def holders(parent: Ints, nodes: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Every node that holds one of the given nodes, level by level from the inside out.
+
+    Yields:
+        Positions in ``nodes``, and for each of them the holder one level further out.
+    """
+    holder = parent[nodes]
+    position = np.flatnonzero(holder != NONE)
+    holder = holder[position]
+    while len(position):
+        yield position, holder
+        holder = parent[holder]
+        position, holder = position[holder != NONE], holder[holder != NONE]
+
+
+def outermost(tree: OpTree) -> npt.NDArray[np.bool_]:
+    """bool[n]: whether no node of the same name holds the node, at any distance."""
+    kept = np.ones(len(tree), dtype=np.bool_)
+    for position, holder in holders(tree.parent, np.arange(len(tree))):
+        kept[position[tree.name[holder] == tree.name[position]]] = False
+    return kept
+
+
+def operators_inside(tree: OpTree) -> Ints:
+    """int64[n]: operators that a node holds, at any distance."""
+    inside = np.zeros(len(tree), dtype=np.int64)
+    for _, holder in holders(tree.parent, np.flatnonzero(tree.is_op)):
+        inside += np.bincount(holder, minlength=len(tree))
+    return inside
+
+
+def self_time(tree: OpTree) -> Ints:
+    """int64[n] ns of each node without its direct children, as far as they lie inside it."""
+    child = np.flatnonzero(tree.parent != NONE)
+    parent = tree.parent[child]
+    inside = np.minimum(tree.end[child], tree.end[parent]) - tree.start[child]
+    children = np.bincount(parent, inside, minlength=len(tree)).astype(np.int64)
+    return np.maximum(tree.end - tree.start - children, 0)
+
+
+def _innermost_op(parent: Ints, is_op: npt.NDArray[np.bool_], calls: Ints) -> Ints:
+    """The innermost operator around each call, or the call itself."""
+    found = calls.copy()
+    open_ = np.ones(len(calls), dtype=np.bool_)
+    for position, holder in holders(parent, calls):
+        first = open_[position] & is_op[holder]
+        found[position[first]] = holder[first]
+        open_[position[first]] = False
+    return found

@@ -1,0 +1,96 @@
+"""Forward, backward and optimizer, found without the user naming them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from boundby.evidence.naming import rows_named
+from boundby.intervals import EMPTY, Intervals, Ints, merge, union
+from boundby.read.recording import NONE, HostKind
+from boundby.timeline.steps import LOADER
+from boundby.timeline.timeline import Timeline
+
+BACKWARD = re.compile(r"^autograd::engine::evaluate_function|^\w+Backward\d*$")
+"""Operators of the autograd engine; recordings of torch 1.8 hold only the functions it calls."""
+OPTIMIZER = re.compile(r"^Optimizer\.step#")
+
+NAMED_PHASE = {
+    "forward": re.compile(r"(?<![a-z])(forward|fwd)(?![a-z])", re.IGNORECASE),
+    "backward": re.compile(r"(?<![a-z])(backward|bwd)(?![a-z])", re.IGNORECASE),
+    "optimizer": re.compile(r"(?<![a-z])(optimizer|optim|opt)(?![a-z])", re.IGNORECASE),
+}
+"""How users call the phases in their own ranges."""
+LIBRARY_RANGE = re.compile(r"^Optimizer\.|^enumerate\(DataLoader\)|^## |^nccl:|^c10d::|^gloo:|^\[")
+"""Ranges that torch opens by itself: they name no phase on the user's behalf."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """When something was on, and how often it was entered."""
+
+    when: Intervals
+    count: int
+
+
+NEVER = Stretch(Intervals(EMPTY, EMPTY), 0)
+
+
+def derived_phases(timeline: Timeline) -> dict[str, Stretch]:
+    """When each phase is on inside the steps.
+
+    Backward is the union of the engine's operators, optimizer that of its ranges; forward is the
+    operator time before the last backward of a step that is neither, nor loading. Without a
+    backward there is no forward: all of an inference program would be it.
+    """
+    backward = _once_a_step(timeline, stretch(timeline, BACKWARD, HostKind.OP).when)
+    optimizer = stretch(timeline, OPTIMIZER, HostKind.RANGE, HostKind.OP)
+    loader = stretch(timeline, LOADER, HostKind.RANGE, HostKind.OP)
+    forward = NEVER
+    if backward.count:
+        before = _before_last(timeline, backward.when)
+        other = merge(backward.when, optimizer.when, loader.when)
+        forward = _once_a_step(timeline, _without(before, other))
+    return {"forward": forward, "backward": backward, "optimizer": optimizer}
+
+
+def stretch(timeline: Timeline, pattern: re.Pattern[str], *kinds: HostKind) -> Stretch:
+    """When rows of these kinds and names are open on the submitting threads, inside steps."""
+    host = timeline.recording.host
+    rows = np.flatnonzero(np.isin(host.kind, kinds))
+    rows = rows[rows_named(timeline.recording.names, host.name[rows], pattern.search)]
+    rows = _inside(timeline, rows)
+    return Stretch(union(host.start[rows], host.end[rows]), len(rows))
+
+
+def _once_a_step(timeline: Timeline, when: Intervals) -> Stretch:
+    """Counted by the steps it occurs in: how often it was entered is not to be seen."""
+    return Stretch(when, len(np.unique(timeline.steps.of(when.start))))
+
+
+def _inside(timeline: Timeline, rows: Ints) -> Ints:
+    """The rows that start inside a step on a submitting thread."""
+    host = timeline.recording.host
+    rows = rows[np.isin(host.thread[rows], timeline.line.threads)]
+    return rows[timeline.steps.of(host.start[rows]) != NONE]
+
+
+def _before_last(timeline: Timeline, backward: Intervals) -> Intervals:
+    """Operator time of each step before its last backward begins."""
+    host, steps = timeline.recording.host, timeline.steps
+    last = np.full(len(steps), np.iinfo(np.int64).min)
+    step = steps.of(backward.start)
+    np.maximum.at(last, step[step != NONE], backward.start[step != NONE])
+    rows = _inside(timeline, np.flatnonzero(host.kind == HostKind.OP))
+    rows = rows[host.start[rows] < last[steps.of(host.start[rows])]]
+    return union(host.start[rows], host.end[rows])
+
+
+def _without(when: Intervals, other: Intervals) -> Intervals:
+    """The first set where the second is off."""
+    both = merge(when, other)
+    start = np.sort(np.concatenate((both.start, other.end)))
+    end = np.sort(np.concatenate((other.start, both.end)))
+    return union(start, end)

@@ -1,0 +1,108 @@
+"""What makes the host wait: how often, with how much device work outstanding, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from boundby.evidence.facts import Evidence
+from boundby.evidence.frames import user_frames
+from boundby.evidence.optree import OpTree, build_op_tree, holders
+from boundby.evidence.places import describe, places_of
+from boundby.evidence.tables import SyncRow
+from boundby.evidence.waits import HostWaits, find_waits, outstanding
+from boundby.evidence.words import counted, figure
+from boundby.intervals import Ints
+from boundby.read.recording import Recording
+from boundby.timeline.calls import CallKind
+from boundby.timeline.hostline import WAIT_CARRIERS
+from boundby.timeline.timeline import Timeline
+from boundby.units import ms
+
+KINDS = ("data-dependent-shape", "item", "host-copy", "explicit-sync", "allocator")
+"""Of two that could claim a wait the earlier does: an item read inside ``unique`` is the shape's."""
+SHAPE, ITEM, COPY, EXPLICIT, ALLOCATOR = range(len(KINDS))
+
+SHAPE_OPERATOR = re.compile(
+    r"^aten::(_?unique\w*|nonzero(_numpy)?|argwhere|masked_select|repeat_interleave|bincount)$"
+)
+"""Operators whose output shape depends on values, so that the host must read them first. Indexing
+with a boolean mask is ``aten::nonzero`` inside ``aten::index``."""
+COPY_OPERATOR = re.compile(r"^aten::(copy_|_to_copy|to|_copy_from\w*)$")
+
+SENTENCE = {
+    "data-dependent-shape": "to learn the shape of a result",
+    "item": "to read a value",
+    "host-copy": "for a copy between host and device",
+    "explicit-sync": "because it is told to synchronise",
+    "allocator": "in calls that take device memory or give it back",
+}
+
+
+def sync_rows(timeline: Timeline, tree: OpTree | None = None) -> tuple[SyncRow, ...]:
+    """Host waits inside the steps by kind, most frequent first; ``cost_ms`` is left to replay.
+
+    Outstanding device work is what had been submitted and was not done when the wait began, on all
+    streams: a deep queue makes a wait cheap.
+
+    Args:
+        tree: The forest of ``timeline``, where the caller has it already.
+    """
+    tree = tree or build_op_tree(timeline)
+    waits = find_waits(timeline, tree)
+    if not len(waits.node):
+        return ()
+    kind = kinds_of(timeline, tree, waits)
+    left = outstanding(timeline, tree.start[waits.node])
+    frames = user_frames(timeline.recording)
+    rows = [
+        SyncRow(
+            kind=KINDS[value],
+            count_per_step=float((kind == value).sum()) / len(timeline.steps),
+            outstanding_device_ms=ms(left[kind == value].mean()),
+            cost_ms=None,
+            where=places_of(timeline.recording, tree.row[waits.node[kind == value]], frames),
+        )
+        for value in np.unique(kind).tolist()
+    ]
+    return tuple(sorted(rows, key=lambda row: -row.count_per_step))
+
+
+def sync_facts(recording: Recording, rows: Sequence[SyncRow]) -> tuple[Evidence, ...]:
+    """``wait-item``, ``wait-host-copy`` ...: waits a step by kind, with places to look at."""
+    return tuple(_fact(recording, row) for row in rows)
+
+
+def kinds_of(timeline: Timeline, tree: OpTree, waits: HostWaits) -> Ints:
+    """int64[len(waits)]: index into KINDS of each wait, by the operators around it."""
+    claim = _claims(timeline.recording.names, tree)
+    copies = np.isin(waits.kind, (CallKind.COPY, CallKind.BLOCKING_COPY))
+    kind = np.where(copies, COPY, EXPLICIT).astype(np.int64)
+    for position, holder in holders(tree.parent, waits.node):
+        kind[position] = np.minimum(kind[position], claim[tree.name[holder]])
+    return np.where(waits.kind == CallKind.ALLOCATOR, ALLOCATOR, kind)
+
+
+def _claims(names: list[str], tree: OpTree) -> Ints:
+    """int64[len(names)]: the kind of wait that an operator of each name stands for."""
+    claim = np.full(len(names), EXPLICIT, dtype=np.int64)
+    for index in np.flatnonzero(np.bincount(tree.name[tree.is_op], minlength=1)).tolist():
+        if SHAPE_OPERATOR.match(names[index]):
+            claim[index] = SHAPE
+        elif names[index] in WAIT_CARRIERS:
+            claim[index] = ITEM
+        elif COPY_OPERATOR.match(names[index]):
+            claim[index] = COPY
+    return claim
+
+
+def _fact(recording: Recording, row: SyncRow) -> Evidence:
+    text = f"the host waits {counted(row.count_per_step, 'time')} a step {SENTENCE[row.kind]}"
+    if row.outstanding_device_ms is not None:
+        text += f", with {figure(row.outstanding_device_ms)} ms of device work outstanding"
+    if row.where:
+        text += f", in {describe(row.where[0], row.kind, recording)}"
+    identity = f"wait-{row.kind}"
+    return Evidence(identity, row.count_per_step, "count", text, "measured", row.where)

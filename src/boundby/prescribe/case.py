@@ -1,0 +1,64 @@
+"""What a prescription may look at when it decides whether it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from boundby.evidence.facts import Evidence
+from boundby.evidence.signs import Signs
+from boundby.evidence.tables import OpRow, RangeRow, SyncRow
+from boundby.read.recording import Caliber
+from boundby.replay.values import Estimate, Part, WhatIf
+from boundby.timeline.summary import DeviceSummary, HostSummary
+from boundby.verdict.decision import Rung, Verdict
+
+
+@dataclass(frozen=True)
+class Live:
+    """What only a live run knows; None everywhere for a recording.
+
+    Attributes:
+        cores: Processor cores the program may use.
+        threads: Threads of one process for operators on the host.
+        workers: Worker processes of the DataLoader.
+        memory_used: Peak of allocated device memory, share of its capacity.
+        memory_stranded: Reserved but unallocated memory at the peak, share of the capacity.
+        cudnn_benchmark: ``torch.backends.cudnn.benchmark``.
+        fp32_checked: Whether a correctness reference in fp32 exists and is met.
+    """
+
+    cores: int | None = None
+    threads: int | None = None
+    workers: int | None = None
+    memory_used: float | None = None
+    memory_stranded: float | None = None
+    cudnn_benchmark: bool | None = None
+    fp32_checked: bool | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One diagnosed program.
+
+    Attributes:
+        step: ``unprofiled_ms``.
+        shares: Share of the step of each waterfall part.
+        what_if: Predicted steps by edit id.
+        evidence: Facts by id.
+    """
+
+    verdict: Verdict
+    step: Estimate
+    shares: Mapping[Part, float]
+    what_if: Mapping[str, WhatIf]
+    ladder: tuple[Rung, ...]
+    device: DeviceSummary
+    host: HostSummary
+    caliber: Caliber
+    evidence: Mapping[str, Evidence]
+    syncs: tuple[SyncRow, ...]
+    ops: tuple[OpRow, ...]
+    ranges: tuple[RangeRow, ...]
+    signs: Signs = Signs()
+    live: Live = Live()

@@ -1,0 +1,42 @@
+"""Read values back seldom and together."""
+
+from __future__ import annotations
+
+from boundby.prescribe.case import Case
+from boundby.prescribe.readings import at, times, waits
+from boundby.prescribe.rule import Risk, Rule, Turn
+
+HOW = """\
+running += loss.detach()                    # stays on the device: no wait
+if step % 100 == 0:
+    log(running.item() / 100)               # one wait in a hundred steps
+    running.zero_()
+# several values: torch.stack([loss, norm, accuracy]).tolist() waits once, not three times
+"""
+
+
+def applies(case: Case) -> str | None:
+    """Values are read from the device inside the step."""
+    row = waits(case, "item")
+    if row is None:
+        return None
+    depth = row.outstanding_device_ms
+    queue = f" with {depth:.3g} ms of device work queued" if depth is not None else ""
+    return (
+        f"The host reads a value from the device {times(row.count_per_step)} a step{queue}"
+        f"{at(row.where)}."
+    )
+
+
+RULE = Rule(
+    id="fewer-readbacks",
+    title="Keep values on the device; read them back seldom and together.",
+    how=HOW,
+    stop_when="reads happen only when something is logged or decided",
+    does_not_help="a read with a deep queue at the end of a step: the device never runs dry",
+    applies=applies,
+    attacks=("sync",),
+    turn=Turn.OUT_OF_LOOP,
+    risk=Risk.NONE,
+    edit="no_sync",
+)

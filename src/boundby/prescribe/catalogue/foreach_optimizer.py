@@ -1,0 +1,32 @@
+"""Update the parameters with operations on lists of tensors."""
+
+from __future__ import annotations
+
+from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
+from boundby.prescribe.rule import HOST, Risk, Rule, Turn
+
+
+def applies(case: Case) -> str | None:
+    """The optimizer updates one tensor at a time."""
+    update = case.signs.update
+    if update.kind != "loop":
+        return None
+    launches = f", {update.launches:.0f} launches an update" if update.launches is not None else ""
+    return f"The optimizer updates one tensor at a time{launches}."
+
+
+RULE = Rule(
+    id="foreach-optimizer",
+    title="Update the parameters in lists, one kernel an operation.",
+    how="optimizer = torch.optim.AdamW(model.parameters(), lr=lr, foreach=True)",
+    stop_when="the update takes less than 2% of the step",
+    does_not_help="parameters that are tensor subclasses, and updates hidden behind a busy "
+    "device; where fused=True is possible it is better",
+    applies=applies,
+    attacks=(*HOST, "device-memory"),
+    turn=Turn.OPTIMIZER,
+    risk=Risk.NONE,
+    edit="foreach_optimizer",
+    costs=Costs(memory="temporaries the size of the parameters during the update"),
+)

@@ -1,0 +1,35 @@
+"""Take synchronize() out of the loop."""
+
+from __future__ import annotations
+
+from boundby.prescribe.case import Case
+from boundby.prescribe.readings import at, times, waits
+from boundby.prescribe.rule import Risk, Rule, Turn
+
+HOW = """\
+start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+start.record(); model(batch); end.record()      # times without stopping the queue
+# delete torch.cuda.synchronize() from the loop; one after the loop is enough
+"""
+
+
+def applies(case: Case) -> str | None:
+    """The step waits for the device on purpose."""
+    row = waits(case, "explicit-sync")
+    if row is None:
+        return None
+    return f"The step waits for the whole device {times(row.count_per_step)}{at(row.where)}."
+
+
+RULE = Rule(
+    id="remove-synchronize",
+    title="Take torch.cuda.synchronize() out of the step.",
+    how=HOW,
+    stop_when="the only waits left are those that read a result",
+    does_not_help="waits with nothing to hide behind: if the device is the limit, the time stays",
+    applies=applies,
+    attacks=("sync",),
+    turn=Turn.OUT_OF_LOOP,
+    risk=Risk.NONE,
+    edit="no_sync",
+)

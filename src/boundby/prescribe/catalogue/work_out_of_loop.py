@@ -1,0 +1,40 @@
+"""Move what is not computing out of the loop."""
+
+from __future__ import annotations
+
+from boundby.prescribe.case import Case
+from boundby.prescribe.readings import NOTICEABLE, at, millis, share
+from boundby.prescribe.rule import Risk, Rule, Turn
+
+HOW = """\
+if step % 100 == 0:                 # log, format and write now and then, not every step
+    writer.add_scalar("loss", running.item() / 100, step)
+# hooks, shape checks, dicts and strings: build once before the loop, reuse
+"""
+PYTHON_FACT = "top-python"
+"""Evidence that names the most expensive Python functions, where stacks were recorded."""
+
+
+def applies(case: Case) -> str | None:
+    """Python between the operators takes a notable part of the step."""
+    if share(case, "python") < NOTICEABLE:
+        return None
+    fact = case.evidence.get(PYTHON_FACT)
+    return (
+        f"Python between the operators takes {millis(case, 'python'):.3g} ms, "
+        f"{share(case, 'python'):.0%} of the step{at(fact.where) if fact else ''}."
+    )
+
+
+RULE = Rule(
+    id="work-out-of-loop",
+    title="Move logging, hooks and other Python out of the step.",
+    how=HOW,
+    stop_when="nothing but forward, backward and update is left in the loop",
+    does_not_help="Python that is hidden behind a busy device",
+    applies=applies,
+    attacks=("python",),
+    turn=Turn.OUT_OF_LOOP,
+    risk=Risk.NONE,
+    edit="no_python",
+)

@@ -1,0 +1,173 @@
+"""From the observed program to the clean one, by a prior or by a clean measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from boundby.replay.edits import device_only, no_overhead, scaled_device, scaled_host
+from boundby.replay.observer import DEVICE_RANGE, MODEL, HostPrior, host_prior, without_frame_cost
+from boundby.replay.program import Program
+from boundby.replay.steptime import steady_ns, submit_ns
+from boundby.replay.values import Calibration, Estimate
+from boundby.timeline.hostline import LineKind
+from boundby.timeline.timeline import Timeline
+from boundby.units import NS_PER_MS, ms
+
+WAITS = (LineKind.LOADER, LineKind.SYNC, LineKind.ALLOCATOR)
+"""Host time the observer does not inflate; only a residual to a measured step may touch it."""
+MEASURED_RANGE = (0.90, 1.10)
+"""Host times drift by a tenth within minutes of one machine; this brackets a measured step."""
+CLOSE = 0.01
+"""A prior that already meets the measured step this closely is left alone."""
+DEVICE_LIMIT = (0.8, 1.25)
+"""Device clocks explain no more than this between a recording and a clean run."""
+HOST_LIMIT = (0.02, 4.0)
+"""Search range for the host scale."""
+HALVINGS = 24
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """The program without its observer, and the two that bound it.
+
+    Attributes:
+        clean: Best estimate.
+        low, high: Fast and slow end of host and device range.
+        step: ``unprofiled_ms``.
+    """
+
+    clean: Program
+    low: Program
+    high: Program
+    step: Estimate
+    calibration: Calibration
+
+
+MOST_POINTS = 20_000
+"""Points of the steps that stand for a long recording when what-ifs are asked."""
+
+
+def calibrate(
+    timeline: Timeline,
+    observed: Program,
+    step_ms: float | None = None,
+    submit_ms: float | None = None,
+) -> Calibrated:
+    """Subtract the observer; on long recordings from the middle steps.
+
+    Args:
+        step_ms: Step time measured without a profiler, if known.
+        submit_ms: Host time to submit one step without waiting, if known.
+    """
+    whole = without_frame_cost(timeline, no_overhead(observed))
+    prior = host_prior(timeline, whole)
+    quiet = whole.middle(MOST_POINTS)
+    if submit_ms is not None:
+        prior = _prior_from_submit(quiet, prior, submit_ms)
+    if step_ms is None:
+        return _from_prior(quiet, prior)
+    return _from_measurement(quiet, prior, step_ms)
+
+
+def _from_prior(quiet: Program, prior: HostPrior) -> Calibrated:
+    def at(host: float, device: float) -> Program:
+        return scaled_device(scaled_host(quiet, host), device)
+
+    programs = at(prior.scale, 1.0), at(prior.low, DEVICE_RANGE[0]), at(prior.high, DEVICE_RANGE[1])
+    times = [ms(steady_ns(p)) for p in programs]
+    return Calibrated(
+        *programs,
+        step=Estimate(times[0], min(times), max(times)),
+        calibration=Calibration("prior", MODEL, prior.scale),
+    )
+
+
+def _prior_from_submit(quiet: Program, prior: HostPrior, submit_ms: float) -> HostPrior:
+    """The host scale at which one step, from an empty queue, returns after ``submit_ms``.
+
+    Kept as it was where the host mostly waits: then the time to return says nothing about it.
+    """
+    target = submit_ms * NS_PER_MS
+    waiting = submit_ns(scaled_host(quiet, 0.0))
+    if waiting >= LEADS * target:
+        return prior
+    scale = _solve(lambda s: submit_ns(scaled_host(quiet, s)), target, HOST_LIMIT)
+    return HostPrior(scale, scale * MEASURED_RANGE[0], scale * MEASURED_RANGE[1])
+
+
+def _from_measurement(quiet: Program, prior: HostPrior, step_ms: float) -> Calibrated:
+    """Meet a measured step: first the host inside its range, then what is left to explain."""
+    target = step_ms * NS_PER_MS
+    clean, scale = _meet(quiet, prior, target)
+    low = scaled_device(scaled_host(clean, MEASURED_RANGE[0]), DEVICE_RANGE[0])
+    high = scaled_device(scaled_host(clean, MEASURED_RANGE[1]), DEVICE_RANGE[1])
+    reached = ms(steady_ns(clean))
+    return Calibrated(
+        clean,
+        low,
+        high,
+        step=Estimate(reached, min(reached, step_ms) * 0.98, max(reached, step_ms) * 1.02),
+        calibration=Calibration("step-ms", MODEL, scale),
+    )
+
+
+def _meet(quiet: Program, prior: HostPrior, target: float) -> tuple[Program, float]:
+    """The program that takes ``target`` a step, and its host scale.
+
+    What does not meet it is put on the kind of time that leads the step: waits if they do (a
+    loader is slower or faster without a profiler beside it), the host inside its range, the
+    device if it leads (clocks), and at last the host beyond its range.
+    """
+    expected = scaled_host(quiet, prior.scale)
+    now = steady_ns(expected)
+    if abs(now / target - 1) <= CLOSE:
+        return expected, prior.scale
+    waits = int(expected.host_ns[list(WAITS)].sum()) / quiet.steps
+    if waits >= LEADS * now:
+        factor = _solve(lambda f: steady_ns(_scaled_waits(expected, f)), target, HOST_LIMIT)
+        return _scaled_waits(expected, factor), prior.scale
+    ends = steady_ns(scaled_host(quiet, prior.low)), steady_ns(scaled_host(quiet, prior.high))
+    if ends[0] <= target <= ends[1]:
+        scale = _solve(
+            lambda s: steady_ns(scaled_host(quiet, s)), target, (prior.low, prior.high)
+        )
+        return scaled_host(quiet, scale), scale
+    return _beyond_host_range(quiet, prior, target)
+
+
+def _beyond_host_range(quiet: Program, prior: HostPrior, target: float) -> tuple[Program, float]:
+    edge = scaled_host(quiet, prior.scale)
+    device = steady_ns(device_only(quiet))
+    if device >= LEADS * steady_ns(edge):
+        factor = _solve(lambda f: steady_ns(scaled_device(edge, f)), target, DEVICE_LIMIT)
+        return scaled_device(edge, factor), prior.scale
+    scale = _solve(lambda s: steady_ns(scaled_host(quiet, s)), target, HOST_LIMIT)
+    return scaled_host(quiet, scale), scale
+
+
+LEADS = 0.5
+"""Share of the step from which one kind of time leads it."""
+
+
+def _scaled_waits(program: Program, factor: float) -> Program:
+    host = program.points.host.copy()
+    columns = list(WAITS)
+    host[:, columns] = np.rint(host[:, columns] * factor).astype(np.int64)
+    return replace(program, points=replace(program.points, host=host))
+
+
+def _solve(
+    function: Callable[[float], float], target: float, bounds: tuple[float, float]
+) -> float:
+    """Where a rising function meets ``target``, by bisection; the nearer bound if it does not."""
+    low, high = bounds
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if function(middle) < target:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2

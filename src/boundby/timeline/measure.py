@@ -1,0 +1,91 @@
+"""Numbers read off the two lines, per step. Everything here is observed, nothing estimated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from boundby.intervals import Ints
+from boundby.read.recording import NONE, DeviceKind, HostKind
+from boundby.timeline.busy import build_busy
+from boundby.timeline.calls import SYNC_KINDS, CallKind
+from boundby.timeline.hostline import LineKind
+from boundby.timeline.queue import previous_end, queue_delay
+from boundby.timeline.summary import DeviceSummary, HostSummary, QueueDelay
+from boundby.timeline.timeline import Timeline
+from boundby.units import ms, us
+
+NO_DEVICE = DeviceSummary(None, None, None, None, None, None, None, QueueDelay(None, None), None)
+
+
+def observed_window(timeline: Timeline) -> tuple[int, int]:
+    """From the start of the first step until its steps' host ranges and device work are over."""
+    start, end = int(timeline.steps.start[0]), int(timeline.steps.end[-1])
+    rows = timeline.rows[timeline.row_step != NONE]
+    if len(rows):
+        end = max(end, int(timeline.recording.device.end[rows].max()))
+    return start, end
+
+
+def measure_device(timeline: Timeline) -> DeviceSummary:
+    """The device line; all None without device work."""
+    if not timeline.has_device_work:
+        return NO_DEVICE
+    recording, steps = timeline.recording, len(timeline.steps)
+    inside = timeline.rows[timeline.row_step != NONE]
+    window = observed_window(timeline)
+    shares = timeline.busy.shares(*window)
+    kernels = timeline.rows[recording.device.kind[timeline.rows] == DeviceKind.KERNEL]
+    return DeviceSummary(
+        busy_share_observed=None if shares is None else 1.0 - shares.idle,
+        busy_share_unprofiled=None,
+        ms_per_step=ms(build_busy(recording, inside).all.total) / steps,
+        events_per_step=len(inside) / steps,
+        launches_per_step=float((timeline.launch_step != NONE).sum()) / steps,
+        syncs_per_step=len(wait_calls(timeline)) / steps,
+        median_kernel_us=us(float(np.median(recording.device.dur[kernels]))) if len(kernels) else None,
+        queue_delay_us=_delay(timeline),
+        shares=shares,
+    )
+
+
+def wait_calls(timeline: Timeline) -> Ints:
+    """Host rows of waits inside steps, between the first and the last launch of the window."""
+    host, launches = timeline.recording.host, timeline.launches
+    inside = np.flatnonzero(timeline.launch_step != NONE)
+    if not len(inside):
+        return np.zeros(0, dtype=np.int64)
+    kinds = np.where(host.kind == HostKind.CALL, timeline.calls[host.name], CallKind.OTHER)
+    waits = np.isin(kinds, (*SYNC_KINDS, CallKind.BLOCKING_COPY))
+    waits &= np.isin(host.thread, timeline.line.threads)
+    waits &= host.start >= launches.start[inside[0]]
+    waits &= host.start <= launches.start[inside[-1]]
+    rows = np.flatnonzero(waits)
+    return rows[timeline.steps.of(host.start[rows]) != NONE]
+
+
+def _delay(timeline: Timeline) -> QueueDelay:
+    launches, work = timeline.launches, timeline.recording.device
+    inside = launches.first_row[timeline.launch_step != NONE]
+    begin = launches.start[timeline.launch_step != NONE]
+    order = np.argsort(work.start[inside], kind="stable")
+    first, begin = inside[order], begin[order]
+    before = previous_end(work.stream[first], work.start[first], work.end[first])
+    return queue_delay(work.start[first] - begin, before <= begin)
+
+
+def measure_host(timeline: Timeline) -> HostSummary:
+    """Shares of the observed host line inside steps; None without steps that submit."""
+    if not len(timeline.launches):
+        return HostSummary(None, None, None, None)
+    steps = timeline.steps
+    time = timeline.line.time_by_kind(steps.start, steps.end).sum(axis=0).astype(np.float64)
+    total = float(time.sum() - time[LineKind.OVERHEAD])
+    if total <= 0:
+        return HostSummary(None, None, None, None)
+    waits = time[LineKind.SYNC] + time[LineKind.LOADER]
+    return HostSummary(
+        launch_call_share=float(time[LineKind.LAUNCH] / total),
+        op_share=float((time[LineKind.OP] + time[LineKind.ALLOCATOR]) / total),
+        python_share=float(time[LineKind.PYTHON] / total),
+        wait_share=float(waits / total),
+    )

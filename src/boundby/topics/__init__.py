@@ -1,0 +1,78 @@
+"""Explanations of every class, cause, fact, fix and word: one Markdown file a topic.
+
+The single source for ``boundby explain ID`` and for the documentation. The folder of a file is its
+kind, its name is the id, its first line the title and its first paragraph the summary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+KINDS = {
+    "class": "classes",
+    "cause": "causes",
+    "evidence": "evidence",
+    "prescription": "prescriptions",
+    "quality": "quality",
+    "term": "terms",
+}
+"""Folder of each kind, in the order in which they are listed and looked up."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One explanation.
+
+    Attributes:
+        summary: The first paragraph on one line.
+        text: The whole Markdown text, title included.
+    """
+
+    id: str
+    kind: str
+    summary: str
+    text: str
+
+
+@lru_cache(maxsize=1)
+def ids() -> dict[str, tuple[str, ...]]:
+    """The ids of all topics by kind, sorted."""
+    return {
+        kind: tuple(sorted(path.stem for path in (FOLDER / folder).glob("*.md")))
+        for kind, folder in KINDS.items()
+    }
+
+
+def find(name: str) -> Topic | None:
+    """The topic of that id, None where there is none; underscores and capitals are forgiven."""
+    wanted = name.strip().lower().replace("_", "-")
+    for kind, known in ids().items():
+        if wanted in known:
+            text = (FOLDER / KINDS[kind] / f"{wanted}.md").read_text("utf-8")
+            return Topic(wanted, kind, _first_paragraph(text), text)
+    return None
+
+
+def near(name: str) -> list[str]:
+    """Up to three ids that resemble the name: similar in spelling, or holding it."""
+    every = [known for group in ids().values() for known in group]
+    wanted = name.strip().lower().replace("_", "-")
+    close = get_close_matches(wanted, every, n=3, cutoff=0.6)
+    holding = [known for known in every if wanted and wanted in known]
+    return list(dict.fromkeys([*close, *holding]))[:3]
+
+
+def summary(name: str) -> str:
+    """The summary of a topic; empty where there is no such topic."""
+    topic = find(name)
+    return topic.summary if topic else ""
+
+
+def _first_paragraph(text: str) -> str:
+    paragraphs = text.split("\n\n")
+    return " ".join(paragraphs[1].split()) if len(paragraphs) > 1 else ""

@@ -1,0 +1,96 @@
+"""The decision: class, cause, strength, or undecided with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from boundby.read.recording import Quality
+from boundby.replay.values import Part, WaterfallPart
+from boundby.verdict.classes import (
+    DEFAULT_CAUSE,
+    DEVICE_CLASS,
+    class_of,
+    device_share,
+    leading_part,
+    runner_up,
+    shares_of,
+)
+from boundby.verdict.decision import Strength, Verdict
+
+STRONG_SHARE = 0.20
+MODERATE_SHARE = 0.10
+CLEARLY_DEVICE = 0.95
+"""Device share from which a device class can be strong: halfway between the rule and full."""
+CLEAR_LEAD = 0.60
+"""Share of device time that the leading kind needs for a strong device class."""
+
+BECAUSE: dict[Part, tuple[str, ...]] = {
+    "data": ("loader-wait", "device-busy", "step-time"),
+    "sync": ("sync-cost", "syncs", "device-busy"),
+    "python": ("python-time", "device-busy", "launches"),
+    "submission": ("submission-time", "launches", "kernel-median", "device-busy"),
+    "device-compute": ("device-busy", "device-compute", "queue-delay"),
+    "device-memory": ("device-busy", "device-memory", "queue-delay"),
+    "device-other": ("device-busy",),
+    "device-copy": ("device-copy", "device-busy"),
+    "device-communication": ("device-communication", "device-busy"),
+}
+"""Ids of the evidence each part rests on; those the recording lacks are left out."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The waterfall of the best estimate and of both ends of its range."""
+
+    clean: Sequence[WaterfallPart]
+    low: Sequence[WaterfallPart]
+    high: Sequence[WaterfallPart]
+
+
+def undecided(reason: str) -> Verdict:
+    """No verdict, and why."""
+    return Verdict("undecided", None, None, (), None, reason)
+
+
+def voiding(quality: Sequence[Quality]) -> str | None:
+    """What voids a verdict on this recording, one sentence; None where nothing does."""
+    return next((q.message for q in quality if q.severity == "fatal"), None)
+
+
+def decide(outlook: Outlook, causes: Mapping[str, str], known: frozenset[str]) -> Verdict:
+    """Name the class.
+
+    Args:
+        causes: The cause found for each class, by class name.
+        known: Ids of the evidence at hand.
+    """
+    shares = shares_of(outlook.clean)
+    lead = leading_part(shares)
+    name = class_of(lead)
+    return Verdict(
+        name=name,
+        cause=DEFAULT_CAUSE.get(lead) or causes.get(name),
+        strength=_strength(lead, outlook),
+        because=tuple(i for i in BECAUSE[lead] if i in known),
+        runner_up=runner_up(shares, lead),
+    )
+
+
+def _strength(lead: Part, outlook: Outlook) -> Strength:
+    shares = shares_of(outlook.clean)
+    ends = [shares_of(outlook.low), shares_of(outlook.high)]
+    agree = all(class_of(leading_part(end)) == class_of(lead) for end in ends)
+    if lead in DEVICE_CLASS:
+        return _device_strength(lead, shares, agree=agree)
+    if agree and shares[lead] >= STRONG_SHARE:
+        return "strong"
+    return "moderate" if shares[lead] >= MODERATE_SHARE and agree else "weak"
+
+
+def _device_strength(lead: Part, shares: Mapping[Part, float], *, agree: bool) -> Strength:
+    device = device_share(shares)
+    leads_clearly = shares[lead] >= CLEAR_LEAD * device
+    if agree and device >= CLEARLY_DEVICE and leads_clearly:
+        return "strong"
+    return "moderate" if agree else "weak"

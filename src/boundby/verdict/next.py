@@ -1,0 +1,30 @@
+"""What to type next, and the question the next layer answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from boundby.verdict.decision import Verdict
+
+
+@dataclass(frozen=True)
+class NextCommand:
+    """A command worth typing next and the question (and layer) it answers."""
+
+    command: str
+    question: str
+
+
+def next_commands(verdict: Verdict, path: str) -> tuple[NextCommand, ...]:
+    """At most three commands, the most useful first."""
+    if verdict.name == "undecided":
+        return (NextCommand("boundby explain undecided", "what to record for a verdict"),)
+    explain = NextCommand(f"boundby explain {verdict.name}", "what this class means, when to stop")
+    tables = NextCommand(f"boundby trace {path} --ops 15", "operators: which calls take the time")
+    kernel = NextCommand(
+        "ncu --set full --csv --page raw ... > kernel.csv",
+        "inside one kernel: why it is slow (Nsight Compute)",
+    )
+    if verdict.name in ("memory-bound", "compute-bound"):
+        return (explain, tables, kernel)
+    return (explain, tables)

@@ -1,0 +1,84 @@
+"""Topics: every word of a report can be explained, offline, in one shape."""
+
+import re
+from typing import get_args
+
+import pytest
+
+from boundby.topics import find, ids, near, summary
+from boundby.verdict.decision import BoundClass
+
+EVERY = [(kind, name) for kind, group in ids().items() for name in group]
+HEADINGS = {
+    "What it means",
+    "How boundby knows",
+    "What to do",
+    "When to stop",
+    "When it does not help",
+    "See also",
+}
+
+
+def test_every_class_has_a_topic():
+    assert set(ids()["class"]) == set(get_args(BoundClass))
+
+
+def test_an_id_means_one_thing():
+    names = [name for _, name in EVERY]
+
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize(("kind", "name"), EVERY)
+def test_a_topic_has_title_summary_and_known_headings(kind, name):
+    topic = find(name)
+    headings = re.findall(r"^## (.*)$", topic.text, re.MULTILINE)
+
+    assert topic.kind == kind
+    assert topic.text.startswith(f"# {name}\n\n")
+    assert topic.summary.endswith(".")
+    assert len(topic.summary) <= 140
+    assert set(headings) <= HEADINGS
+    assert len(headings) == len(set(headings))
+    assert "What it means" in headings
+
+
+@pytest.mark.parametrize(("kind", "name"), EVERY)
+def test_a_topic_is_ascii_and_fits_80_columns(kind, name):
+    text = find(name).text
+
+    assert text.isascii()
+    assert [line for line in text.splitlines() if len(line) > 79] == []
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize(("kind", "name"), EVERY)
+def test_what_it_refers_to_exists(kind, name):
+    _, _, related = find(name).text.partition("## See also\n")
+    named = [each for each in re.split(r"[,\s]+", related) if each]
+
+    assert [each for each in named if find(each) is None] == []
+    assert name not in named
+
+
+def test_classes_say_what_to_do_when_to_stop_and_when_not():
+    for name in ids()["class"]:
+        assert all(f"## {heading}\n" in find(name).text for heading in HEADINGS)
+
+
+def test_lookup_forgives_case_and_underscores():
+    assert find(" Launch_Bound ").id == "launch-bound"
+    assert find("../classes/launch-bound") is None
+    assert find("") is None
+
+
+def test_near_misses_are_suggested():
+    assert near("lunch-bound")[0] == "launch-bound"
+    assert near("loading") == ["data-loading"]
+    assert near("xyzzy") == []
+    assert near("") == []
+
+
+def test_summary_is_empty_where_there_is_no_topic():
+    assert summary("launch-bound").startswith("The device waits")
+    assert summary("nothing") == ""
