@@ -112,7 +112,7 @@ def launch_bound() -> Diagnosis:
         ),
         ladder=(
             Rung("launch-bound", "no_submit_cost", 0.362),
-            Rung("compute-bound", "kernels_at_roofline", 0.21),
+            Rung("compute-bound", "", 0.362, pays=False),
         ),
         prescriptions=(CUDA_GRAPH, LARGER_BATCH, LOW_PRECISION),
         ranges=(RangeRow("forward", 1, 10.9, 0.3245),),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from boundby.evidence.causes import find_causes, measure_shares
@@ -18,14 +19,14 @@ from boundby.prescribe.order import prescribe
 from boundby.prescribe.prescription import Prescription
 from boundby.read.recording import Caliber, Device, Quality, Recording, Source
 from boundby.replay.build import build_program
-from boundby.replay.calibrate import Calibrated, calibrate
+from boundby.replay.calibrate import MOST_POINTS, Calibrated, calibrate
 from boundby.replay.ladder import Step, climb_down
-from boundby.replay.observer import MODEL
 from boundby.replay.observed import observe_steps
+from boundby.replay.observer import MODEL
 from boundby.replay.parts import part_of_rows
 from boundby.replay.program import Program
 from boundby.replay.split import DeviceSplit, split_device
-from boundby.replay.values import Calibration, StepTimes, WaterfallPart, WhatIf
+from boundby.replay.values import Calibration, Part, StepTimes, WaterfallPart, WhatIf
 from boundby.replay.waterfall import descend, waterfall
 from boundby.replay.whatif import what_ifs
 from boundby.timeline.measure import measure_device, measure_host
@@ -76,26 +77,24 @@ class Diagnosis:
     evidence: tuple[Evidence, ...]
 
 
-def diagnose(recording: Recording, options: Options = Options()) -> Diagnosis:  # noqa: B008
+def diagnose(recording: Recording, options: Options = Options()) -> Diagnosis:
     """Diagnose one recording.
 
     A recording that cannot carry a verdict gives ``undecided`` with the reason, never an error.
     """
     timeline = build_timeline(recording)
     program = build_program(timeline)
-    if not len(program.work):
-        return _without_program(timeline)
+    reason = voiding(recording.quality) or (None if len(program.work) else NO_LAUNCHES)
+    if reason:
+        return _undecided(timeline, program, reason)
     split = split_device(timeline, part_of_rows(timeline))
     calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms)
-    outlook = _outlook(calibrated, split)
+    outlook = _outlook(calibrated, program, split)
     facts = _observe(timeline, program, calibrated, outlook)
     causes = find_causes(measure_shares(timeline), facts.syncs)
-    reason = voiding(recording.quality)
-    known = frozenset(e.id for e in facts.evidence)
-    verdict = undecided(reason) if reason else decide(outlook, causes, known)
-    asked = what_ifs(calibrated)
+    verdict = decide(outlook, causes, frozenset(e.id for e in facts.evidence))
+    asked = what_ifs(calibrated, None)
     rungs = _rungs(climb_down(calibrated.clean, split, _leading))
-    advised = () if reason else prescribe(_case(recording, facts, verdict, asked, rungs))
     return Diagnosis(
         source=recording.source,
         caliber=recording.caliber,
@@ -104,13 +103,13 @@ def diagnose(recording: Recording, options: Options = Options()) -> Diagnosis:  
         calibration=calibrated.calibration,
         devices=tuple(recording.devices),
         device=facts.device,
-        waterfall=tuple(outlook.clean),
+        waterfall=facts.parts,
         verdict=verdict,
-        path=walk(verdict, facts.device, facts.host, shares_of(outlook.clean)),
+        path=walk(verdict, facts.device, facts.host, shares_of(facts.parts)),
         host=facts.host,
         what_if=asked,
         ladder=rungs,
-        prescriptions=advised,
+        prescriptions=prescribe(_case(recording, facts, verdict, asked, rungs)),
         ranges=facts.ranges,
         ops=facts.ops,
         syncs=facts.syncs,
@@ -119,37 +118,46 @@ def diagnose(recording: Recording, options: Options = Options()) -> Diagnosis:  
     )
 
 
-def _without_program(timeline: Timeline) -> Diagnosis:
-    """A recording without launches to replay: what can be said, and why there is no verdict."""
-    recording = timeline.recording
-    host_known = bool(len(recording.host) or len(recording.python))
-    return Diagnosis(
-        source=recording.source,
-        caliber=recording.caliber,
-        quality=recording.quality,
-        steps=observe_steps(timeline, None, None),
-        calibration=Calibration("prior", MODEL, None),
-        devices=tuple(recording.devices),
-        device=measure_device(timeline),
-        waterfall=(),
-        verdict=undecided(voiding(recording.quality) or NO_LAUNCHES),
-        path=None,
-        host=measure_host(timeline),
-        what_if=(),
-        ladder=(),
-        prescriptions=(),
-        ranges=range_rows(timeline) if host_known else (),
-        ops=operator_rows(timeline) if host_known else (),
-        syncs=(),
-        next=next_commands(undecided(NO_LAUNCHES), recording.source.path),
-        evidence=pattern_facts(timeline) if host_known else (),
-    )
-
-
 NO_LAUNCHES = (
     "no device work could be joined to a launch inside a step, so the two timelines cannot be "
     "rebuilt; record again with both CPU and CUDA activities over whole steps"
 )
+
+
+def _undecided(timeline: Timeline, program: Program, reason: str) -> Diagnosis:
+    """What was observed, without a verdict or any estimate, and why."""
+    recording = timeline.recording
+    replayable = program if len(program.work) else None
+    device = measure_device(timeline)
+    observed = Measured(
+        steps=observe_steps(timeline, replayable, None),
+        calibration=Calibration("prior", MODEL, None),
+        device=device,
+        host=measure_host(timeline),
+        waterfall=(),
+    )
+    verdict = undecided(reason)
+    return Diagnosis(
+        source=recording.source,
+        caliber=recording.caliber,
+        quality=recording.quality,
+        steps=observed.steps,
+        calibration=observed.calibration,
+        devices=tuple(recording.devices),
+        device=device,
+        waterfall=(),
+        verdict=verdict,
+        path=None,
+        host=observed.host,
+        what_if=(),
+        ladder=(),
+        prescriptions=(),
+        ranges=range_rows(timeline),
+        ops=operator_rows(timeline),
+        syncs=sync_rows(timeline),
+        next=next_commands(verdict, recording.source.path),
+        evidence=(*measure(observed), *pattern_facts(timeline), *top_python(timeline)),
+    )
 
 
 @dataclass(frozen=True)
@@ -166,13 +174,12 @@ class _Facts:
     parts: tuple[WaterfallPart, ...]
 
 
-def _outlook(calibrated: Calibrated, split: DeviceSplit) -> Outlook:
-    """The waterfall of the best estimate and of both ends of its range."""
-    clean, low, high = (
-        waterfall(program, descend(program, split), split)
-        for program in (calibrated.clean, calibrated.low, calibrated.high)
-    )
-    return Outlook(clean, low, high)
+def _outlook(calibrated: Calibrated, observed: Program, split: DeviceSplit) -> Outlook:
+    """The waterfalls of the best estimate, of both ends of its range, and as recorded."""
+    programs = [calibrated.clean, calibrated.low, calibrated.high]
+    if calibrated.calibration.source == "prior":
+        programs.append(observed.middle(MOST_POINTS))
+    return Outlook(*(waterfall(p, descend(p, split), split) for p in programs))
 
 
 def _observe(
@@ -202,7 +209,7 @@ def _with_busy_share(device: DeviceSummary, calibrated: Calibrated) -> DeviceSum
     return replace(device, busy_share_unprofiled=min(device.ms_per_step / step, 1.0))
 
 
-def _leading(parts: tuple[WaterfallPart, ...]) -> str:
+def _leading(parts: Sequence[WaterfallPart]) -> Part:
     return leading_part(shares_of(parts))
 
 
@@ -242,6 +249,6 @@ def _quality(recording: Recording, program: Program) -> tuple[Quality, ...]:
         "edge-sync",
         "info",
         program.edge_waits,
-        "waits before the first and after the last launch belong to the recording and were left out",
+        "waits before the first and after the last launch are the recording's own: left out",
     )
     return (*recording.quality, edge)

@@ -11,6 +11,7 @@ import pytest
 
 from boundby.cli.group import COMMANDS, boundby
 from boundby.cli.recordings import DEFAULT, DEMOS, demo_file
+from boundby.report.remedy import remedies
 from boundby.topics import ids
 
 HEAVY = {"torch", "pandas", "jinja2", "matplotlib", "plotly"}
@@ -71,10 +72,10 @@ def test_explain_lists_every_id_grouped(boundby):
     lines = boundby("explain").stdout.splitlines()
     listed = {line.split()[0] for line in lines if line.startswith("  ")}
 
-    assert listed == {name for group in ids().values() for name in group}
-    assert {line for line in lines if line and not line.startswith(" ")} == {
-        kind for kind, group in ids().items() if group
-    }
+    kinds = [line for line in lines if line and not line.startswith(" ")]
+
+    assert listed == {*(name for group in ids().values() for name in group), *remedies()}
+    assert kinds == [*ids(), "prescription"]
     assert max(map(len, lines)) <= 100
 
 
@@ -111,6 +112,44 @@ def modules_after(arguments):
     return set(ast.literal_eval(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["explain"], ["trace", "--help"]])
-def test_help_and_explain_import_next_to_nothing(arguments):
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["explain", "item"], ["trace", "--help"], ["demo", "--list"]]
+)
+def test_help_imports_next_to_nothing(arguments):
     assert modules_after(arguments) & (HEAVY | {"numpy", "rich", "msgspec"}) == set()
+
+
+def test_a_diagnosis_imports_no_heavy_library():
+    imported = modules_after(["demo", "fp32-matmul"])
+
+    assert "numpy" in imported
+    assert imported & (HEAVY | {"rich"}) == set()
+
+
+@pytest.mark.parametrize("name", DEMOS)
+def test_every_demo_gets_a_verdict(boundby, name):
+    done = boundby("demo", name)
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("verdict    ")
+    assert not done.stdout.startswith("verdict    undecided")
+    assert done.stderr == f"demo {name}: {DEMOS[name]}\n\n"
+
+
+def test_a_demo_does_not_tell_where_the_package_lies(boundby):
+    done = boundby("demo", "fp32-matmul", "--json", "--quiet")
+    document = json.loads(done.stdout)
+
+    assert done.stderr == ""
+    assert document["source"]["path"] == "demo fp32-matmul"
+    assert "site-packages" not in done.stdout
+    assert str(Path(demo_file("fp32-matmul")).parent) not in done.stdout
+
+
+def test_commands_that_a_demo_suggests_can_be_typed(boundby):
+    document = json.loads(boundby("demo", "small-batch-inference", "--json").stdout)
+    own = [each["command"].split() for each in document["next"] if "boundby" in each["command"]]
+
+    assert own
+    for _, *arguments in own:
+        assert boundby(*arguments).returncode == 0

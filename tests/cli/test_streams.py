@@ -173,21 +173,6 @@ def test_a_full_disk_is_told(tmp_path):
     assert done.stderr == b"stdout: cannot write: No space left on device\n"
 
 
-def test_a_folder_stands_for_the_recordings_in_it(stubbed, tmp_path):
-    for name in ("sync.json.gz", "launch.json", "notes.txt"):
-        (tmp_path / name).touch()
-    (tmp_path / "empty").mkdir()
-
-    done = stubbed("trace", tmp_path)
-    assert done.returncode == 0
-    assert done.stdout.index("launch.json") < done.stdout.index("sync.json.gz")
-    assert "notes.txt" not in done.stdout
-
-    empty = stubbed("trace", tmp_path / "empty")
-    assert empty.returncode == 125
-    assert "no recording in this folder" in empty.stderr
-
-
 def test_what_the_user_measured_reaches_the_diagnosis(stubbed):
     assert (
         "9.99 ms without the profiler"

@@ -5,36 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from boundby.cli.errortext import complain
 from boundby.cli.output import Output
-from boundby.errors import BoundbyError, GateError, UnreadableError
+from boundby.errors import BoundbyError, GateError
 
 if TYPE_CHECKING:
     from boundby.diagnose import Diagnosis, Options
     from boundby.report.text import Tables
-
-RECORDINGS = (".json", ".json.gz", ".sqlite")
-"""Endings of recordings that are looked for in a folder."""
-
-
-def recordings(paths: Iterable[str]) -> list[str]:
-    """The files that the arguments name: a folder stands for the recordings in it, in order."""
-    return [file for path in paths for file in _recordings_at(path)]
-
-
-def _recordings_at(path: str) -> list[str]:
-    if not Path(path).is_dir():
-        return [path]
-    found = sorted(str(file) for file in Path(path).iterdir() if file.name.endswith(RECORDINGS))
-    if not found:
-        raise UnreadableError(
-            f"{path}: no recording in this folder",
-            f"name a file, or a folder that holds {', '.join(RECORDINGS)}",
-        )
-    return found
 
 
 def diagnose_all(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from boundby.cli.help import examples
 from boundby.cli.output import write_stdout
 from boundby.errors import UsageError
+
+if TYPE_CHECKING:
+    from boundby.topics import Topic
 
 
 @click.command(epilog=examples("boundby explain launch-bound", "boundby explain"))
@@ -21,17 +25,32 @@ def command(name: str | None, as_json: bool) -> None:
     ID is any word that a report shows in its first column: launch-bound, device-busy, cuda-graph.
     Without one, all of them are listed. The text is the one in the documentation.
     """
-    from boundby.report import topic as report
     from boundby.report.terminal import look_at
-    from boundby.topics import find, near
 
     look = look_at(sys.stdout, os.environ)
     if name is None:
-        write_stdout(report.listing_json() if as_json else report.listing(look))
+        from boundby.report import index
+
+        write_stdout(index.listing_json() if as_json else index.listing(look))
         return
+    from boundby.report import topic
+
+    found = _find(name)
+    write_stdout(topic.as_json(found) if as_json else topic.render(found, look))
+
+
+def _find(name: str) -> Topic:
+    from boundby.topics import find, near
+
     topic = find(name)
-    if topic is None:
-        close = near(name)
-        meant = f"did you mean {' or '.join(close)}? " if close else ""
-        raise UsageError(f"no topic {name!r}", f"{meant}boundby explain lists them all")
-    write_stdout(report.as_json(topic) if as_json else report.render(topic, look))
+    if topic is not None:
+        return topic
+    from boundby.report.remedy import remedies
+
+    changes = remedies()
+    wanted = name.strip().lower().replace("_", "-")
+    if wanted in changes:
+        return changes[wanted]
+    close = near(name, changes)
+    meant = f"did you mean {' or '.join(close)}? " if close else ""
+    raise UsageError(f"no topic {name!r}", f"{meant}boundby explain lists them all")

@@ -48,21 +48,20 @@ def command(
 ) -> int:
     """Say what bounds a recorded program.
 
-    FILE is a trace of torch.profiler (.json, .json.gz) or an export of Nsight Systems (.sqlite); a
-    FOLDER stands for the recordings in it. Several files are reported one after the other, as JSON
-    one document a line.
+    FILE is a trace of torch.profiler (.json, .json.gz) or an export of Nsight Systems (.sqlite). Of
+    a FOLDER with the traces of several ranks, the lowest is taken. Several arguments are reported
+    one after the other, as JSON one document a line.
 
     Give --step-ms when you know it: the profiler slows the host, and a measured step takes out
     exactly what it added.
     """
-    from boundby.cli.answer import check_expected, deliver, diagnose_all, recordings
+    from boundby.cli.answer import check_expected, deliver, diagnose_all
     from boundby.diagnose import Options
     from boundby.report.text import Tables
 
-    files = recordings(paths)
     failures: list[BoundbyError] = []
-    diagnoses = diagnose_all(files, Options(step_ms=step_ms, submit_ms=submit_ms), failures)
-    done = deliver(diagnoses, output, Tables(ops, ranges), are_many=len(files) > 1)
+    diagnoses = diagnose_all(paths, Options(step_ms=step_ms, submit_ms=submit_ms), failures)
+    done = deliver(diagnoses, output, Tables(ops, ranges), are_many=len(paths) > 1)
     if failures:
         return max(error.exit_code for error in failures)
     check_expected(done, expect)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+import numpy as np
+
+from boundby.evidence.launched import Launched
+from boundby.evidence.naming import rows_named
+from boundby.read.recording import NONE
+from boundby.timeline.calls import CallKind
+from boundby.timeline.hostline import LineKind
+
+GIVES_BACK = re.compile(r"Free|Unmap|Release")
 
 
 @dataclass(frozen=True)
 class Allocations:
-    """Calls of the driver's allocator inside steps.
+    """Calls of the driver's allocator inside steps; all None without launches.
 
     Attributes:
         host_share: Share of recorded host time.
@@ -18,3 +29,20 @@ class Allocations:
     host_share: float | None = None
     calls: float | None = None
     frees: float | None = None
+
+
+def find_allocations(launched: Launched) -> Allocations:
+    """The calls of the steps; one inside another (a driver's in a runtime's) counts once."""
+    if not len(launched):
+        return Allocations()
+    timeline, tree = launched.timeline, launched.tree
+    mine = ~tree.is_op & (timeline.calls[tree.name] == CallKind.ALLOCATOR)
+    mine[mine] = ~mine[tree.parent[mine]] | (tree.parent[mine] == NONE)
+    frees = rows_named(launched.names, tree.name[mine], GIVES_BACK.search)
+    host = timeline.line.time_by_kind(timeline.steps.start, timeline.steps.end).sum(axis=0)
+    total = int(host.sum() - host[LineKind.OVERHEAD])
+    return Allocations(
+        host_share=float(host[LineKind.ALLOCATOR]) / total if total else None,
+        calls=float(mine.sum()) / launched.steps,
+        frees=float(np.count_nonzero(frees)) / launched.steps,
+    )

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+import numpy as np
+
+from boundby.evidence.kernels import KernelTime
+from boundby.evidence.launched import Launched, nodes_named
+from boundby.evidence.naming import Bools
+from boundby.evidence.phases import BACKWARD
+from boundby.intervals import Ints
+from boundby.roofline.arguments import Tensor, decode
+from boundby.roofline.costs import UncountedError
+
+BATCHED = re.compile(r"^aten::(bmm|baddbmm)$")
+SOFTMAX = re.compile(r"^aten::_softmax(_backward_data)?$")
+FORWARD_SOFTMAX = re.compile(r"^aten::_softmax$")
+FALLBACK = re.compile(r"^aten::_scaled_dot_product_attention_math")
+"""What fused attention falls back to: the program asks for it already."""
+FUSED = re.compile(r"flash|fmha|sdpa|attention_kernel|paged_attention|mem_eff", re.IGNORECASE)
+CALLS = re.compile(r"^aten::(scaled_dot_product_attention|_softmax)$")
+NEAR = 6
+"""Launches between softmax and the products on both sides: scale, mask, casts, dropout."""
+GROWS = 3
+"""Different lengths, each longer than the one before, from which a sequence grows."""
 
 
 @dataclass(frozen=True)
@@ -11,11 +34,12 @@ class Attention:
 
     Attributes:
         by_hand: Share of device time in score products, softmax and value products that are
-            separate kernels.
+            separate kernels, of forward and backward.
         score_bytes: Bytes of the largest score matrix written out.
         calls: Attentions by hand a step.
         fused: Whether a fused attention kernel ran.
-        recomputes_prefix: Whether queries grow with each step as the keys do: no KV cache.
+        recomputes_prefix: Whether queries grow from call to call as the keys do: no KV cache;
+            None where sizes were not recorded.
     """
 
     by_hand: float | None = None
@@ -23,3 +47,78 @@ class Attention:
     calls: float | None = None
     fused: bool | None = None
     recomputes_prefix: bool | None = None
+
+
+def find_attention(launched: Launched, kernels: KernelTime) -> Attention:
+    """Attention in the steps; all None without kernels."""
+    if not kernels.total:
+        return Attention()
+    middle, inside = by_hand(launched)
+    forward = middle[launched.by(FORWARD_SOFTMAX)[middle]]
+    sizes = [size for row in forward.tolist() if (size := _first_bytes(launched, row))]
+    return Attention(
+        by_hand=float(launched.work[inside].sum() / kernels.total),
+        score_bytes=max(sizes, default=None),
+        calls=len(forward) / launched.steps,
+        fused=kernels.share(FUSED.search) > 0,
+        recomputes_prefix=_recomputes_prefix(launched),
+    )
+
+
+def by_hand(launched: Launched) -> tuple[Ints, Bools]:
+    """Launches of softmax between two batched products, and all launches of such attentions."""
+    product = np.flatnonzero(launched.by(BATCHED))
+    middle = np.flatnonzero(launched.by(SOFTMAX) & ~launched.under(FALLBACK))
+    inside = np.zeros(len(launched), dtype=np.bool_)
+    if not len(product):
+        return middle[:0], inside
+    after = np.searchsorted(product, middle)
+    first = product[np.maximum(after - 1, 0)]
+    last = product[np.minimum(after, len(product) - 1)]
+    near = (first < middle) & (middle - first <= NEAR) & (last > middle) & (last - middle <= NEAR)
+    for begin, end in zip(first[near].tolist(), last[near].tolist(), strict=True):
+        inside[begin : end + 1] = True
+    return middle[near], inside
+
+
+def _first_bytes(launched: Launched, launch: int) -> float:
+    signature = launched.signature(launch)
+    tensor = _tensor(decode(signature).slots[0]) if signature and signature.dims else None
+    return tensor.bytes if tensor and tensor.bytes == tensor.bytes else 0.0  # noqa: PLR0124 - NaN
+
+
+def _tensor(slot: object) -> Tensor | None:
+    return slot if isinstance(slot, Tensor) else None
+
+
+def _recomputes_prefix(launched: Launched) -> bool | None:
+    """Whether the query length of attention calls equals the key length and only grows."""
+    if len(nodes_named(launched, BACKWARD)):
+        return False
+    recording, tree = launched.timeline.recording, launched.tree
+    nodes = nodes_named(launched, CALLS)
+    lengths: list[tuple[int, int]] = []
+    for index in recording.host.signature[tree.row[nodes]].tolist():
+        found = _lengths(launched, index)
+        if found and (not lengths or lengths[-1] != found):
+            lengths.append(found)
+    if not lengths:
+        return None
+    grows = all(a[0] < b[0] for a, b in zip(lengths, lengths[1:], strict=False))
+    return grows and len(lengths) >= GROWS and all(query == key for query, key in lengths)
+
+
+def _lengths(launched: Launched, index: int) -> tuple[int, int] | None:
+    """Query and key length of one call."""
+    if index < 0:
+        return None
+    try:
+        slots = decode(launched.timeline.recording.signatures[index]).slots
+    except UncountedError:
+        return None
+    first, second = (_tensor(slot) for slot in (*slots, None, None)[:2])
+    if first is None or len(first.shape) < 2:  # noqa: PLR2004 - rows and columns
+        return None
+    if second is None:
+        return first.shape[-2], first.shape[-1]
+    return (first.shape[-2], second.shape[-2]) if len(second.shape) > 1 else None

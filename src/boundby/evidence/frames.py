@@ -20,14 +20,17 @@ from boundby.timeline.nesting import parents
 FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
 """``train.py(42): step``: file, first line of the definition, function."""
 NOTEBOOK = "<ipython-input"
-LIBRARY_PATH = re.compile(r"(^|/)(torch|site-packages|dist-packages|lib/python\d(\.\d+)?)/")
-LIBRARIES = frozenset(
-    "PIL accelerate apex bitsandbytes cv2 datasets deepspeed diffusers einops flash_attn fsspec "
-    "functorch huggingface_hub ignite lightning lightning_fabric matplotlib monai numba numpy "
-    "pandas peft psutil pytorch_lightning safetensors scipy sklearn tensorboard timm tokenizers "
-    "torch_geometric torchao torchaudio torchdata torchgen torchmetrics torchtune torchvision "
-    "tqdm transformers triton trl wandb xformers".split()
+LIBRARY_PATH = re.compile(
+    r"(^|/)(torch|triton|torchinductor_\w+|site-packages|dist-packages|lib/python\d(\.\d+)?)/"
 )
+_LIBRARIES = """
+    PIL accelerate apex bitsandbytes cv2 datasets deepspeed diffusers einops flash_attn
+    fsspec functorch huggingface_hub ignite lightning lightning_fabric loguru matplotlib
+    monai numba numpy pandas peft psutil pytorch_lightning safetensors scipy sklearn
+    tensorboard timm tokenizers torch_geometric torchao torchaudio torchdata torchgen
+    torchmetrics torchtune torchvision tqdm transformers triton trl wandb xformers
+"""
+LIBRARIES = frozenset(_LIBRARIES.split())
 """Packages whose frames are not the user's. Kineto cuts the search path off file names, so that
 ``site-packages`` is not to be seen: ``tqdm/std.py(1160): __iter__``."""
 

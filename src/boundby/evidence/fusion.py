@@ -9,6 +9,7 @@ import numpy as np
 from boundby.evidence.facts import Evidence
 from boundby.evidence.naming import Bools, rows_named
 from boundby.evidence.optree import OpTree
+from boundby.evidence.words import counted, figure, listed
 from boundby.intervals import Ints
 from boundby.read.recording import NONE, DeviceKind
 from boundby.timeline.timeline import Timeline
@@ -28,7 +29,8 @@ NAMED = 3
 def fusion_facts(timeline: Timeline, tree: OpTree) -> Iterator[Evidence]:
     """``fusion-candidates``: share of device time in elementwise kernels, if they are many."""
     recording, steps = timeline.recording, len(timeline.steps)
-    rows = timeline.rows[timeline.row_step != NONE]
+    inside = timeline.row_step != NONE
+    rows, step = timeline.rows[inside], timeline.row_step[inside]
     device = recording.device
     simple = rows_named(recording.names, device.name[rows], lambda name: ELEMENTWISE in name)
     simple &= device.kind[rows] == DeviceKind.KERNEL
@@ -38,25 +40,34 @@ def fusion_facts(timeline: Timeline, tree: OpTree) -> Iterator[Evidence]:
     share = float(dur[simple].sum() / max(dur.sum(), 1))
     if max(share, float(simple.mean())) < WORTH_SAYING:
         return
-    following = int(_follows(device.stream[rows], simple).sum())
-    operators = ", ".join(_leading_operators(timeline, tree, rows[simple]))
     yield Evidence(
         "fusion-candidates",
         share,
         "share",
-        f"{simple.sum() / steps:.0f} elementwise kernels a step of {us(dur[simple].mean()):.3g} us "
-        f"each take {share:.0%} of device time, {following / steps:.0f} of them directly after "
-        f"another one" + (f"; most come from {operators}" if operators else ""),
+        f"{counted(simple.sum() / steps, 'elementwise kernel')} a step of "
+        f"{figure(us(dur[simple].mean()))} us each take {share:.0%} of device time"
+        + _neighbours(int(_follows(device.stream[rows], step, simple).sum()) / steps)
+        + _origin(_leading_operators(timeline, tree, rows[simple])),
         "measured",
     )
 
 
-def _follows(stream: Ints, simple: Bools) -> Bools:
-    """bool[n]: whether a row and the one before it on its stream are both elementwise."""
-    order = np.argsort(stream, kind="stable")
-    pairs = simple[order][1:] & simple[order][:-1] & (stream[order][1:] == stream[order][:-1])
+def _neighbours(pairs: float) -> str:
+    return f", {figure(pairs)} of them right after another one" if pairs else ""
+
+
+def _origin(operators: list[str]) -> str:
+    return f"; most of it from {listed(operators)}" if operators else ""
+
+
+def _follows(stream: Ints, step: Ints, simple: Bools) -> Bools:
+    """bool[n]: whether a row and the one before it on its stream and step are both elementwise."""
+    order = np.lexsort((step, stream))
+    before, after = order[:-1], order[1:]
+    pairs = simple[before] & simple[after]
+    pairs &= (stream[before] == stream[after]) & (step[before] == step[after])
     follows = np.zeros(len(stream), dtype=np.bool_)
-    follows[order[1:]] = pairs
+    follows[after] = pairs
     return follows
 
 

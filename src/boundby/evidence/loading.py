@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+import numpy as np
+
+from boundby.evidence.naming import rows_named
+from boundby.read.recording import HostKind
+from boundby.timeline.steps import LOADER
+from boundby.timeline.timeline import Timeline
+from boundby.units import ms
+
+IN_PROCESS = re.compile(r"_SingleProcessDataLoaderIter")
+IN_WORKERS = re.compile(r"_MultiProcessingDataLoaderIter")
+WORKER_STARTS = re.compile(r"multiprocessing/process\.py\(\d+\): start$")
+LATE = 0.10
+"""A wait of at least this share of the median step holds the step up."""
 
 
 @dataclass(frozen=True)
 class Loading:
-    """Loading of batches.
+    """Loading of batches; all None without a DataLoader.
 
     Attributes:
-        in_process: True where the training process loads, False where workers do.
+        in_process: True where the training process loads, False where workers do; None where
+            the range does not name its iterator.
         wait_ms: Median time of one call for a batch.
         longest_ms: The longest one.
-        late_share: Share of calls that waited: longer than a tenth of the step.
-        restarts: Starts of worker processes inside the recording.
+        late_share: Share of calls that took at least a tenth of the median step.
+        restarts: Starts of worker processes; None where Python frames were not recorded.
     """
 
     in_process: bool | None = None
@@ -22,3 +38,34 @@ class Loading:
     longest_ms: float | None = None
     late_share: float | None = None
     restarts: int | None = None
+
+
+def find_loading(timeline: Timeline) -> Loading:
+    """Loading in the whole window: a wait may begin before its step."""
+    recording, host = timeline.recording, timeline.recording.host
+    rows = np.flatnonzero(np.isin(host.kind, (HostKind.RANGE, HostKind.OP)))
+    rows = rows[rows_named(recording.names, host.name[rows], LOADER.search)]
+    if not len(rows):
+        return Loading()
+    names = {recording.names[index] for index in np.unique(host.name[rows]).tolist()}
+    step = float(np.median(timeline.steps.end - timeline.steps.start))
+    return Loading(
+        in_process=_in_process(names),
+        wait_ms=ms(float(np.median(host.dur[rows]))),
+        longest_ms=ms(host.dur[rows].max()),
+        late_share=float((host.dur[rows] >= LATE * step).mean()),
+        restarts=_restarts(timeline),
+    )
+
+
+def _in_process(names: set[str]) -> bool | None:
+    if any(IN_WORKERS.search(name) for name in names):
+        return False
+    return True if any(IN_PROCESS.search(name) for name in names) else None
+
+
+def _restarts(timeline: Timeline) -> int | None:
+    recording = timeline.recording
+    if not len(recording.python):
+        return None
+    return int(rows_named(recording.names, recording.python.name, WORKER_STARTS.search).sum())

@@ -109,11 +109,13 @@ def _queue(device: DeviceSummary) -> Iterator[Evidence]:
 
 
 _PART_FACTS = {
-    "data": ("loader-wait", "waiting for the next batch costs {ms:.3g} ms of the step, {share:.0%}"),
+    "data": (
+        "loader-wait",
+        "waiting for the next batch costs {ms:.3g} ms of the step, {share:.0%}",
+    ),
     "sync": (
         "sync-cost",
-        "waits of the host for the device, and refilling the queue after them, cost {ms:.3g} ms, "
-        "{share:.0%} of the step",
+        "waits for the device, and refilling its queue, cost {ms:.3g} ms, {share:.0%} of the step",
     ),
     "python": (
         "python-time",

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+import numpy as np
+
+from boundby.evidence.kernels import KernelTime
+from boundby.evidence.launched import Launched, nodes_named, rows_of_kind
+from boundby.evidence.phases import BACKWARD, OPTIMIZER
+from boundby.read.recording import NONE, HostKind
+from boundby.timeline.calls import CallKind
+
+REGION = re.compile(r"^Torch-Compiled Region|^## Call CompiledFxGraph|^CompiledFunction$")
+ENTRY = re.compile(r"^Torch-Compiled Region")
+TRITON = re.compile(r"^triton_(poi|per|red|tem|for|spl|mm)|^triton__?\d")
+"""Kernels that Inductor writes; those users write have other names."""
+FORWARD = re.compile(
+    r"^aten::(linear|conv[123]d|layer_norm|batch_norm|group_norm|scaled_dot_product_attention"
+    r"|dropout|embedding|max_pool2d)$"
+)
+"""Operators that programs call forward and no formula of a backward pass does."""
+SIZED = re.compile(
+    r"^aten::(mm|addmm|bmm|baddbmm|linear|conv[123]d|convolution|embedding"
+    r"|scaled_dot_product_attention)$"
+)
+"""Operators whose sizes show the sizes of the batch."""
 
 
 @dataclass(frozen=True)
 class Mode:
-    """How the program runs.
+    """How the program runs; None where operators were not recorded.
 
     Attributes:
         training: Whether a backward pass ran.
         records_grad: Whether operators were recorded for a backward pass.
         compiled: Whether compiled code ran.
-        compiled_calls: Calls of compiled regions a step.
+        compiled_calls: Calls of compiled regions a step; None where entries are not marked.
         in_graphs: Whether CUDA graphs were launched.
         recomputed: Share of device time that repeats forward work in the backward pass.
-        shapes_vary: Whether the same operators see other sizes from step to step.
+        shapes_vary: Whether the same operators see other sizes from step to step; None where
+            sizes were not recorded.
     """
 
     training: bool | None = None
@@ -26,3 +51,51 @@ class Mode:
     in_graphs: bool | None = None
     recomputed: float | None = None
     shapes_vary: bool | None = None
+
+
+def find_mode(launched: Launched, kernels: KernelTime) -> Mode:
+    """How the steps run."""
+    if not len(launched):
+        return Mode()
+    recording = launched.timeline.recording
+    regions = rows_of_kind(launched.timeline, REGION, HostKind.OP, HostKind.RANGE)
+    entries = rows_of_kind(launched.timeline, ENTRY, HostKind.OP, HostKind.RANGE)
+    calls = launched.timeline.calls[recording.host.name[launched.timeline.launches.row]]
+    graphs = calls[launched.call] == CallKind.GRAPH_LAUNCH
+    mode = Mode(
+        compiled=bool(len(regions)) or any(map(TRITON.search, kernels.names)),
+        compiled_calls=len(entries) / launched.steps if len(entries) else None,
+        in_graphs=bool(graphs.any()),
+    )
+    return _with_operators(launched, mode) if launched.tree.is_op.any() else mode
+
+
+def _with_operators(launched: Launched, mode: Mode) -> Mode:
+    host, tree = launched.timeline.recording.host, launched.tree
+    updates = rows_of_kind(launched.timeline, OPTIMIZER, HostKind.OP, HostKind.RANGE)
+    again = launched.under(FORWARD) & launched.under(BACKWARD)
+    device = float(launched.work.sum())
+    return Mode(
+        training=bool(len(nodes_named(launched, BACKWARD))) or bool(len(updates)),
+        records_grad=bool((host.sequence[tree.row[tree.is_op]] != NONE).any()),
+        compiled=mode.compiled,
+        compiled_calls=mode.compiled_calls,
+        in_graphs=mode.in_graphs,
+        recomputed=float(launched.work[again].sum()) / device if device else None,
+        shapes_vary=_shapes_vary(launched),
+    )
+
+
+def _shapes_vary(launched: Launched) -> bool | None:
+    """Whether two steps differ in the sizes their products and convolutions see."""
+    recording, tree = launched.timeline.recording, launched.tree
+    nodes = nodes_named(launched, SIZED)
+    signature = recording.host.signature[tree.row[nodes]]
+    nodes, signature = nodes[signature != NONE], signature[signature != NONE]
+    step = launched.timeline.steps.of(tree.start[nodes])
+    seen = np.unique(step)
+    if len(seen) < 2:  # noqa: PLR2004 - a pair to compare
+        return None
+    dims = {index: recording.signatures[index].dims for index in np.unique(signature).tolist()}
+    sizes = [{dims[i] for i in np.unique(signature[step == number]).tolist()} for number in seen]
+    return any(other != sizes[0] for other in sizes[1:])

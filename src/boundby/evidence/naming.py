@@ -21,6 +21,7 @@ def rows_named(
     Args:
         names: ``Recording.names``; only those that occur in ``column`` are tested.
         column: Index into ``names`` of each row.
+        test: What a name must pass, e.g. ``pattern.search``.
     """
     passes = np.zeros(max(len(names), 1), dtype=np.bool_)
     for index in np.flatnonzero(np.bincount(column, minlength=1)).tolist():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from boundby.evidence.optree import OpTree, build_op_tree, holders, outermost, self_time
+from boundby.evidence.optree import OpTree, build_op_tree, holders
 from boundby.evidence.tables import OpRow
 from boundby.intervals import Ints
 from boundby.read.recording import NONE
@@ -24,17 +24,18 @@ def operator_rows(timeline: Timeline, tree: OpTree | None = None) -> tuple[OpRow
     device time only where no operator is around it (a CUDA graph, a kernel launched from Python).
 
     Args:
-        tree: The forest of ``timeline``, where the caller has it already.
+        timeline: Both lines.
+        tree: Its forest, where the caller has it already.
     """
     tree = tree or build_op_tree(timeline)
     names = len(timeline.recording.names)
-    top = outermost(tree)
+    top = tree.outermost
     work = launched_work(timeline)[tree.launch]
     per_step = 1.0 / (NS_PER_MS * max(len(timeline.steps), 1))
     calls = np.bincount(tree.name, minlength=names)
     columns = (
         calls / max(len(timeline.steps), 1),
-        _by_name(tree.name, self_time(tree), names) * per_step,
+        _by_name(tree.name, tree.self_time, names) * per_step,
         _by_name(tree.name[top], (tree.end - tree.start)[top], names) * per_step,
         _by_name(tree.name[tree.carrier], work, names) * per_step,
         _total_device(tree, top, work, names) * per_step,
@@ -53,12 +54,11 @@ def launched_work(timeline: Timeline) -> Floats:
     of_row = timeline.launches.of_row[timeline.rows]
     kept = of_row != NONE
     durations = timeline.recording.device.dur[timeline.rows[kept]]
-    return np.bincount(of_row[kept], durations, minlength=len(timeline.launches))
+    work = np.bincount(of_row[kept], durations, minlength=len(timeline.launches))
+    return np.asarray(work, dtype=np.float64)
 
 
-def _total_device(
-    tree: OpTree, top: npt.NDArray[np.bool_], work: Floats, names: int
-) -> Floats:
+def _total_device(tree: OpTree, top: npt.NDArray[np.bool_], work: Floats, names: int) -> Floats:
     """Ns by name: each launch counts once for every name among the operators around it."""
     total = _by_name(tree.name[tree.carrier], work, names)
     inner = ~top[tree.carrier]
@@ -70,4 +70,4 @@ def _total_device(
 
 
 def _by_name(name: Ints, weight: Ints | Floats, names: int) -> Floats:
-    return np.bincount(name, weight, minlength=names)
+    return np.asarray(np.bincount(name, weight, minlength=names), dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,23 @@ class OpTree:
     def __len__(self) -> int:
         return len(self.row)
 
+    @cached_property
+    def outermost(self) -> npt.NDArray[np.bool_]:
+        """bool[n]: whether no node of the same name holds the node, at any distance."""
+        kept = np.ones(len(self), dtype=np.bool_)
+        for position, holder in holders(self.parent, np.arange(len(self))):
+            kept[position[self.name[holder] == self.name[position]]] = False
+        return kept
+
+    @cached_property
+    def self_time(self) -> Ints:
+        """int64[n] ns of each node without its direct children, as far as they lie inside it."""
+        child = np.flatnonzero(self.parent != NONE)
+        parent = self.parent[child]
+        inside = np.minimum(self.end[child], self.end[parent]) - self.start[child]
+        children = np.bincount(parent, inside, minlength=len(self)).astype(np.int64)
+        return np.asarray(np.maximum(self.end - self.start - children, 0))
+
 
 def build_op_tree(timeline: Timeline) -> OpTree:
     """Nest the operators and calls of the steps."""
@@ -74,14 +92,6 @@ def holders(parent: Ints, nodes: Ints) -> Iterator[tuple[Ints, Ints]]:
         position, holder = position[holder != NONE], holder[holder != NONE]
 
 
-def outermost(tree: OpTree) -> npt.NDArray[np.bool_]:
-    """bool[n]: whether no node of the same name holds the node, at any distance."""
-    kept = np.ones(len(tree), dtype=np.bool_)
-    for position, holder in holders(tree.parent, np.arange(len(tree))):
-        kept[position[tree.name[holder] == tree.name[position]]] = False
-    return kept
-
-
 def operators_inside(tree: OpTree) -> Ints:
     """int64[n]: operators that a node holds, at any distance."""
     inside = np.zeros(len(tree), dtype=np.int64)
@@ -90,13 +100,12 @@ def operators_inside(tree: OpTree) -> Ints:
     return inside
 
 
-def self_time(tree: OpTree) -> Ints:
-    """int64[n] ns of each node without its direct children, as far as they lie inside it."""
-    child = np.flatnonzero(tree.parent != NONE)
-    parent = tree.parent[child]
-    inside = np.minimum(tree.end[child], tree.end[parent]) - tree.start[child]
-    children = np.bincount(parent, inside, minlength=len(tree)).astype(np.int64)
-    return np.maximum(tree.end - tree.start - children, 0)
+def launches_inside(tree: OpTree) -> Ints:
+    """int64[n]: launches whose carrier a node is or holds."""
+    inside = np.bincount(tree.carrier, minlength=len(tree)).astype(np.int64)
+    for _, holder in holders(tree.parent, tree.carrier):
+        inside += np.bincount(holder, minlength=len(tree))
+    return inside
 
 
 def _innermost_op(parent: Ints, is_op: npt.NDArray[np.bool_], calls: Ints) -> Ints:
@@ -107,4 +116,4 @@ def _innermost_op(parent: Ints, is_op: npt.NDArray[np.bool_], calls: Ints) -> In
         first = open_[position] & is_op[holder]
         found[position[first]] = holder[first]
         open_[position[first]] = False
-    return found
+    return np.asarray(found)

@@ -11,6 +11,8 @@ from boundby.evidence.facts import Evidence
 from boundby.evidence.fusion import fusion_facts
 from boundby.evidence.optree import OpTree, build_op_tree
 from boundby.evidence.phases import OPTIMIZER, stretch
+from boundby.evidence.waits import blocking_copies
+from boundby.evidence.words import counted, figure
 from boundby.intervals import Intervals, merge, union
 from boundby.read.recording import NONE, HostKind
 from boundby.timeline.steps import LOADER
@@ -27,7 +29,8 @@ def pattern_facts(timeline: Timeline, tree: OpTree | None = None) -> tuple[Evide
     """The patterns that apply: launch calls, optimizer, loading, fusion, composite operators.
 
     Args:
-        tree: The forest of ``timeline``, where the caller has it already.
+        timeline: Both lines.
+        tree: Its forest, where the caller has it already.
     """
     tree = tree or build_op_tree(timeline)
     return (
@@ -40,8 +43,9 @@ def pattern_facts(timeline: Timeline, tree: OpTree | None = None) -> tuple[Evide
 
 
 def launch_calls(timeline: Timeline) -> Iterator[Evidence]:
-    """``launch-calls``: host ms a step inside launch calls, as recorded."""
+    """``launch-calls``: host ms a step inside launch calls, without copies that hold the host."""
     inside = timeline.launch_step != NONE
+    inside[blocking_copies(timeline)] = False
     dur = (timeline.launches.end - timeline.launches.start)[inside]
     if not len(dur):
         return
@@ -51,8 +55,8 @@ def launch_calls(timeline: Timeline) -> Iterator[Evidence]:
         "launch-calls",
         ms(dur.sum()) / steps,
         "ms",
-        f"{len(dur) / steps:.0f} launch calls a step of {each:.3g} us each (median {typical:.3g}) "
-        f"take {ms(dur.sum()) / steps:.3g} ms of recorded host time",
+        f"{counted(len(dur) / steps, 'launch call')} a step, {figure(each)} us on average (median "
+        f"{figure(typical)}), {figure(ms(dur.sum()) / steps)} ms of recorded host time together",
         "measured",
     )
 
@@ -74,8 +78,8 @@ def phase_optimizer(timeline: Timeline) -> Iterator[Evidence]:
         "phase-optimizer",
         host,
         "share",
-        f"the optimizer takes {host:.0%} of the recorded step on the host and makes "
-        f"{launches:.0%} of the launches ({mine / steps:.0f} of {len(started) / steps:.0f} a step)",
+        f"the optimizer takes {host:.0%} of the recorded step on the host and makes {launches:.0%} "
+        f"of the launches ({figure(mine / steps)} of {figure(len(started) / steps)})",
         "measured",
     )
 
@@ -97,8 +101,8 @@ def idle_period(timeline: Timeline) -> Iterator[Evidence]:
         "idle-period",
         share,
         "share",
-        f"{share:.0%} of the device's idle time ({ms(idle.total) / steps:.3g} ms a step) falls "
-        f"inside loading: one batch takes {batch:.3g} ms",
+        f"{share:.0%} of the device's idle time ({figure(ms(idle.total) / steps)} ms a step) falls "
+        f"inside loading: one batch takes {figure(batch)} ms",
         "measured",
     )
 

@@ -74,7 +74,7 @@ def _inside(timeline: Timeline, rows: Ints) -> Ints:
     """The rows that start inside a step on a submitting thread."""
     host = timeline.recording.host
     rows = rows[np.isin(host.thread[rows], timeline.line.threads)]
-    return rows[timeline.steps.of(host.start[rows]) != NONE]
+    return np.asarray(rows[timeline.steps.of(host.start[rows]) != NONE])
 
 
 def _before_last(timeline: Timeline, backward: Intervals) -> Intervals:

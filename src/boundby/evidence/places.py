@@ -73,7 +73,7 @@ def top_python(timeline: Timeline) -> tuple[Evidence, ...]:
 def describe(place: Place, kind: str, recording: Recording) -> str:
     """``step in train.py (defined at line 42; see lines 45 and 51)``; lines by kind, if known."""
     lines = candidate_lines(place, kind, recording.source.path)
-    see = f"; see {listed('line', lines)}" if lines else ""
+    see = f"; see line{'s' if len(lines) > 1 else ''} {listed(lines)}" if lines else ""
     return f"{place.function} in {place.file} (defined at line {place.line}{see})"
 
 

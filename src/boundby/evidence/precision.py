@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from boundby.evidence.kernels import KernelTime
+from boundby.evidence.launched import Launched
+from boundby.roofline.arguments import decode
+from boundby.roofline.costs import UncountedError
+
+Width = Literal["double", "fp32", "tf32", "half", ""]
+PRODUCT = re.compile(
+    r"gemm|gemv|cutlass|xmma|nvjet|Cijk|convolve|fprop|dgrad|wgrad|[sh]cudnn|winograd|splitK"
+    r"|_matmul|triton_tem|conv2d|fft2d_",
+    re.IGNORECASE,
+)
+NO_PRODUCT = re.compile(
+    r"elementwise|flash|fmha|attention|sdpa|Offsets|init_device_workspace|softmax", re.IGNORECASE
+)
+HALF = re.compile(
+    r"bf16|fp16|f16|half|bfloat16|h1688|h884|hgemm|hcudnn|s16816|s161616|e4m3|e5m2|fp8|fp4"
+    r"|nvjet_(sm\d+_)?[thqo]|Cijk_[a-z]+_[a-z]+_(H|B|F8)|xdl\w*?I(ttft|DF16)",
+    re.IGNORECASE,
+)
+TF32 = re.compile(r"tf32|s1688|nvjet_", re.IGNORECASE)
+DOUBLE = re.compile(r"dgemm|d884|f64|<double|Cijk_[a-z]+_[a-z]+_DB_", re.IGNORECASE)
+FP32 = re.compile(r"sgemm|gemmSN|scudnn|simt|f32f32|<(int, int, )?float|fft2d|ffma|Cijk_\w+?_SB_")
+"""Asked after the others: names of TF32 kernels hold ``f32f32`` too."""
+MATRIX = re.compile(r"^aten::(mm|addmm|bmm|baddbmm|_addmm_activation|linear)$")
+TILE = 8
+"""Tensor cores read rows of 16 bytes: sizes that are multiples of 8 need no padding."""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Shares of device time.
+    """Shares of device time; all None without kernels.
 
     Attributes:
         products: Matrix products and convolutions of any precision.
         fp32: Those in full fp32, off the tensor cores.
         tf32: Those in TF32.
-        half: Those in bf16 or fp16.
+        half: Those in 16 bits or fewer.
         double: Those in fp64.
-        odd_sizes: Those on tensor cores with an inner or outer size that is no multiple of 8.
+        odd_sizes: Products on tensor cores with an inner or outer size that is no multiple of 8;
+            None where sizes were not recorded.
     """
 
     products: float | None = None
@@ -24,3 +56,59 @@ class Precision:
     half: float | None = None
     double: float | None = None
     odd_sizes: float | None = None
+
+
+def find_precision(launched: Launched, kernels: KernelTime) -> Precision:
+    """What the names of the kernels tell."""
+    if not kernels.total:
+        return Precision()
+    return Precision(
+        products=kernels.share(is_product),
+        fp32=kernels.share(lambda name: width(name) == "fp32"),
+        tf32=kernels.share(lambda name: width(name) == "tf32"),
+        half=kernels.share(lambda name: width(name) == "half"),
+        double=kernels.share(lambda name: width(name) == "double"),
+        odd_sizes=_odd_sizes(launched, kernels.total),
+    )
+
+
+def is_product(name: str) -> bool:
+    """Whether a kernel of that name multiplies matrices or convolves."""
+    return bool(PRODUCT.search(name)) and not NO_PRODUCT.search(name)
+
+
+def width(name: str) -> Width:
+    """Element type a product kernel multiplies in; empty where the name does not tell."""
+    if not is_product(name):
+        return ""
+    kinds: tuple[tuple[re.Pattern[str], Width], ...] = (
+        (DOUBLE, "double"),
+        (HALF, "half"),
+        (TF32, "tf32"),
+        (FP32, "fp32"),
+    )
+    return next((kind for pattern, kind in kinds if pattern.search(name)), "")
+
+
+def _odd_sizes(launched: Launched, total: float) -> float | None:
+    if not launched.timeline.recording.signatures:
+        return None
+    wanted = [width(launched.names[name]) in ("half", "tf32") for name in np.unique(launched.name)]
+    on_cores = np.isin(launched.name, np.unique(launched.name)[np.array(wanted, dtype=np.bool_)])
+    rows = np.flatnonzero(on_cores & launched.by(MATRIX))
+    signature = launched.signatures()[rows]
+    odd = {index: _is_odd(launched, index) for index in np.unique(signature).tolist()}
+    chosen = np.array([odd[index] for index in signature.tolist()], dtype=np.bool_)
+    return float(launched.work[rows[chosen]].sum() / total)
+
+
+def _is_odd(launched: Launched, index: int) -> bool:
+    """Whether the sizes along the contiguous sides of a product are no multiples of 8."""
+    if index < 0:
+        return False
+    try:
+        slots = decode(launched.timeline.recording.signatures[index]).slots
+    except UncountedError:
+        return False
+    shapes = [shape for slot in slots if (shape := getattr(slot, "shape", ())) and len(shape) > 1]
+    return any(shape[-1] % TILE or shape[-2] % TILE for shape in shapes[-1:])

@@ -92,7 +92,7 @@ def named_ranges(timeline: Timeline) -> dict[str, Stretch]:
 
 
 def _fold_counters(groups: dict[str, Ints]) -> dict[str, Ints]:
-    """Names that occur once in a window of several steps carry a counter: fold ``epoch 3, it 7``."""
+    """Names that occur once in a window of several steps carry a counter: ``epoch 3, it 7``."""
     once: dict[str, list[str]] = defaultdict(list)
     for name, rows in groups.items():
         if len(rows) == 1:

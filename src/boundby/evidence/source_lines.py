@@ -53,7 +53,7 @@ def candidate_lines(place: Place, kind: str, recording: str) -> tuple[int, ...]:
 
 
 def _source_at_hand(file: str, recording: str) -> str | None:
-    """The text of a source file below the working directory, if it is no newer than the recording."""
+    """The text of a file below the working directory that is no newer than the recording."""
     here = Path.cwd().resolve()
     try:
         path = (here / file).resolve()

@@ -13,7 +13,7 @@ from boundby.evidence.optree import OpTree, build_op_tree, holders
 from boundby.evidence.places import describe, places_of
 from boundby.evidence.tables import SyncRow
 from boundby.evidence.waits import HostWaits, find_waits, outstanding
-from boundby.evidence.words import counted, figure
+from boundby.evidence.words import figure, often
 from boundby.intervals import Ints
 from boundby.read.recording import Recording
 from boundby.timeline.calls import CallKind
@@ -22,7 +22,7 @@ from boundby.timeline.timeline import Timeline
 from boundby.units import ms
 
 KINDS = ("data-dependent-shape", "item", "host-copy", "explicit-sync", "allocator")
-"""Of two that could claim a wait the earlier does: an item read inside ``unique`` is the shape's."""
+"""Of two that could claim a wait the earlier does: an item inside ``unique`` is the shape's."""
 SHAPE, ITEM, COPY, EXPLICIT, ALLOCATOR = range(len(KINDS))
 
 SHAPE_OPERATOR = re.compile(
@@ -33,11 +33,11 @@ with a boolean mask is ``aten::nonzero`` inside ``aten::index``."""
 COPY_OPERATOR = re.compile(r"^aten::(copy_|_to_copy|to|_copy_from\w*)$")
 
 SENTENCE = {
-    "data-dependent-shape": "to learn the shape of a result",
-    "item": "to read a value",
-    "host-copy": "for a copy between host and device",
-    "explicit-sync": "because it is told to synchronise",
-    "allocator": "in calls that take device memory or give it back",
+    "data-dependent-shape": "the host waits {often} a step to learn the shape of a result",
+    "item": "the host waits {often} a step to read a value",
+    "host-copy": "the host waits {often} a step for a copy from or to its memory",
+    "explicit-sync": "the host is told {often} a step to wait for the device",
+    "allocator": "the host asks the driver {often} a step to give or take back device memory",
 }
 
 
@@ -48,7 +48,8 @@ def sync_rows(timeline: Timeline, tree: OpTree | None = None) -> tuple[SyncRow, 
     streams: a deep queue makes a wait cheap.
 
     Args:
-        tree: The forest of ``timeline``, where the caller has it already.
+        timeline: Both lines.
+        tree: Its forest, where the caller has it already.
     """
     tree = tree or build_op_tree(timeline)
     waits = find_waits(timeline, tree)
@@ -82,7 +83,7 @@ def kinds_of(timeline: Timeline, tree: OpTree, waits: HostWaits) -> Ints:
     kind = np.where(copies, COPY, EXPLICIT).astype(np.int64)
     for position, holder in holders(tree.parent, waits.node):
         kind[position] = np.minimum(kind[position], claim[tree.name[holder]])
-    return np.where(waits.kind == CallKind.ALLOCATOR, ALLOCATOR, kind)
+    return np.asarray(np.where(waits.kind == CallKind.ALLOCATOR, ALLOCATOR, kind))
 
 
 def _claims(names: list[str], tree: OpTree) -> Ints:
@@ -99,7 +100,7 @@ def _claims(names: list[str], tree: OpTree) -> Ints:
 
 
 def _fact(recording: Recording, row: SyncRow) -> Evidence:
-    text = f"the host waits {counted(row.count_per_step, 'time')} a step {SENTENCE[row.kind]}"
+    text = SENTENCE[row.kind].format(often=often(row.count_per_step))
     if row.outstanding_device_ms is not None:
         text += f", with {figure(row.outstanding_device_ms)} ms of device work outstanding"
     if row.where:

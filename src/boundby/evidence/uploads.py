@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+import numpy as np
+
+from boundby.evidence.launched import Launched, nodes_named
+from boundby.intervals import Ints, union
+from boundby.read.recording import NONE, DeviceKind
+from boundby.timeline.copies import CopyKind, classify_copies
+from boundby.timeline.timeline import Timeline
+from boundby.units import ms
+
+BUILT = re.compile(r"^aten::lift_fresh$")
+"""What ``torch.tensor(...)`` leaves in a recording, once a call."""
+SMALL_BYTES = 4096
 
 
 @dataclass(frozen=True)
 class Uploads:
-    """Copies between host and device, per step.
+    """Copies between host and device, per step; all None without device work.
 
     Attributes:
         pageable_ms, pageable: Device time and count of copies to the device from memory that is
@@ -15,8 +29,9 @@ class Uploads:
         pinned_ms, pinned: The same from pinned memory.
         small: Pageable copies to the device of at most 4 KiB: single values and short lists.
         built: Tensors built from Python values.
-        to_host_ms, to_host: Copies to the host.
-        alone_share: Share of the time of copies to the device in which no kernel ran.
+        to_host_ms, to_host: Copies to the host of more than 4 KiB.
+        alone_share: Share of the time of copies to the device in which no kernel ran; None
+            without copies.
     """
 
     pageable_ms: float | None = None
@@ -28,3 +43,46 @@ class Uploads:
     to_host_ms: float | None = None
     to_host: float | None = None
     alone_share: float | None = None
+
+
+def find_uploads(launched: Launched) -> Uploads:
+    """Copies that steps launch."""
+    timeline = launched.timeline
+    work, rows = timeline.recording.device, timeline.rows[timeline.row_step != NONE]
+    if not len(rows):
+        return Uploads()
+    copies = rows[work.kind[rows] == DeviceKind.COPY]
+    kind = classify_copies(timeline.recording.names, work.name[copies])
+    small = (work.size[copies] != NONE) & (work.size[copies] <= SMALL_BYTES)
+    pageable = copies[(kind == CopyKind.TO_DEVICE) & ~small]
+    pinned = copies[kind == CopyKind.TO_DEVICE_PINNED]
+    to_host = copies[((kind == CopyKind.TO_HOST) | (kind == CopyKind.TO_HOST_PINNED)) & ~small]
+
+    def per_step(chosen: Ints) -> tuple[float, float]:
+        return ms(work.dur[chosen].sum()) / launched.steps, len(chosen) / launched.steps
+
+    (pageable_ms, pageable_count), (pinned_ms, pinned_count), (host_ms, host_count) = map(
+        per_step, (pageable, pinned, to_host)
+    )
+    return Uploads(
+        pageable_ms=pageable_ms,
+        pageable=pageable_count,
+        pinned_ms=pinned_ms,
+        pinned=pinned_count,
+        small=float(((kind == CopyKind.TO_DEVICE) & small).sum()) / launched.steps,
+        built=len(nodes_named(launched, BUILT)) / launched.steps,
+        to_host_ms=host_ms,
+        to_host=host_count,
+        alone_share=_alone(timeline, np.concatenate((pageable, pinned)), rows),
+    )
+
+
+def _alone(timeline: Timeline, copies: Ints, rows: Ints) -> float | None:
+    work = timeline.recording.device
+    total = int(work.dur[copies].sum())
+    if not total:
+        return None
+    kernels = rows[work.kind[rows] == DeviceKind.KERNEL]
+    covered = union(work.start[kernels], work.end[kernels])
+    beside = int(covered.within(work.start[copies], work.end[copies]).sum())
+    return 1.0 - beside / total

@@ -16,8 +16,8 @@ from boundby.timeline.timeline import Timeline
 from boundby.units import NS_PER_US
 
 STAGED_AT_ONCE = 30 * NS_PER_US
-"""A call for a pageable copy that returns sooner only handed its bytes over (CUDA stages up to 64 KB
-and returns)."""
+"""A call for a pageable copy that returns sooner only handed its bytes over (CUDA stages up to
+64 KB and returns)."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class HostWaits:
 def find_waits(timeline: Timeline, tree: OpTree) -> HostWaits:
     """Waits, blocking copies and allocator calls of the submitting threads, each wait once.
 
-    Waits before the first and after the last launch of the window belong to the recording and are
-    left out. A call inside another (a driver's inside a runtime's), and a wait that only follows
-    up on a blocking copy of the same operator, are the same wait.
+    Waits outside any operator before the first and after the last launch of the window belong to
+    the recording and are left out. A call inside another (a driver's inside a runtime's), and a
+    wait that only follows up on a blocking copy of the same operator, are the same wait.
     """
     if not len(tree.launch):
         return HostWaits(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
@@ -47,8 +47,7 @@ def find_waits(timeline: Timeline, tree: OpTree) -> HostWaits:
     copies = np.searchsorted(tree.row, timeline.launches.row[blocking_copies(timeline)])
     waits[copies], kind[copies] = True, CallKind.COPY
     waits &= np.isin(tree.thread, timeline.line.threads)
-    launched = timeline.launches.start[tree.launch]
-    waits &= (tree.start >= launched[0]) & (tree.start <= launched[-1])
+    waits &= ~_at_edges(timeline, tree, kind)
     waits[waits] = ~waits[tree.parent[waits]] | (tree.parent[waits] == NONE)
     node = np.flatnonzero(waits)
     node = node[~_follows_up(tree, node, kind[node])]
@@ -64,7 +63,7 @@ def blocking_copies(timeline: Timeline) -> Ints:
     copies &= np.isin(classify_copies(timeline.recording.names, device.name[first]), MAY_BLOCK)
     copies &= launches.end[inside] > device.start[first]
     copies &= launches.end[inside] - launches.start[inside] > STAGED_AT_ONCE
-    return inside[copies]
+    return np.asarray(inside[copies])
 
 
 def outstanding(timeline: Timeline, times: Ints) -> Ints:
@@ -75,9 +74,20 @@ def outstanding(timeline: Timeline, times: Ints) -> Ints:
     known = np.where(of_row == NONE, start, launches.start[np.maximum(of_row, 0)])
     order = np.argsort(known, kind="stable")
     submitted = np.concatenate(([0], np.cumsum((end - start)[order])))
-    asked = submitted[np.searchsorted(known[order], times, side="right")]
+    asked = submitted[np.searchsorted(known[order], times, side="left")]
     done = _passed(start, times) - _passed(end, times)
-    return np.maximum(asked - done, 0)
+    return np.asarray(np.maximum(asked - done, 0))
+
+
+def _at_edges(timeline: Timeline, tree: OpTree, kind: Ints) -> Bools:
+    """bool[len(tree)]: synchronising calls outside operators and outside all launches.
+
+    The end of a window, and whoever times it, synchronises so. An operator that waits there (the
+    ``item`` that ends a step) is the program's.
+    """
+    launched = timeline.launches.start[tree.launch]
+    outside = (tree.start < launched[0]) | (tree.start > launched[-1])
+    return np.asarray(outside & np.isin(kind, SYNC_KINDS) & (tree.parent == NONE))
 
 
 def _passed(moments: Ints, times: Ints) -> Ints:

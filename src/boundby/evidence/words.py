@@ -18,9 +18,12 @@ def counted(value: float, noun: str) -> str:
     return f"{figure(value)} {noun}{'' if value == 1 else 's'}"
 
 
-def listed(noun: str, items: Sequence[object]) -> str:
-    """``line 45``, ``lines 45 and 51``, ``lines 45, 51 and 60``."""
-    texts = [str(item) for item in items]
-    if len(texts) == 1:
-        return f"{noun} {texts[0]}"
-    return f"{noun}s {', '.join(texts[:-1])} and {texts[-1]}"
+def often(value: float) -> str:
+    """``once`` or ``2.5 times``."""
+    return "once" if value == 1 else f"{figure(value)} times"
+
+
+def listed(items: Sequence[object]) -> str:
+    """``45``, ``45 and 51``, ``45, 51 and 60``."""
+    *before, last = (str(item) for item in items)
+    return f"{', '.join(before)} and {last}" if before else last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -72,13 +73,17 @@ class ExactEvent(Event):
 _KINDS = {"ph": (str,), "cat": (str,), "name": (str,), "pid": (int, str), "tid": (int, str)}
 
 
+_LARGE_FRACTION = re.compile(rb'"ts"\s*:\s*\d{13,}\.\d*[1-9]')
+
+
 class NotEventsError(ValueError):
     """The bytes are not a run of JSON objects."""
 
 
-def _is_inexact(events: list[Event]) -> bool:
-    first = next((e.ts for e in events if e.ph == "X"), 0.0)
-    return first >= EXACT_BELOW_US and any(e.ts % 1 for e in events if e.ph == "X")
+def _is_inexact(events: list[Event], text: bytes) -> bool:
+    """Whether doubles dropped digits of the times: too large, and written with a fraction."""
+    first = next((event.ts for event in events if event.ph == "X"), 0.0)
+    return first >= EXACT_BELOW_US and _LARGE_FRACTION.search(text) is not None
 
 
 def _rebuild(entry: object) -> ExactEvent | None:
@@ -96,11 +101,23 @@ def _rebuild(entry: object) -> ExactEvent | None:
                 setattr(event, name, Decimal(str(entry[name])))
             except ArithmeticError:
                 setattr(event, name, Decimal("NaN"))
-    try:
-        event.args = msgspec.convert(entry.get("args", {}), Arguments)
-    except (msgspec.ValidationError, TypeError):
-        event.args = NO_ARGUMENTS
+    event.args = _rebuild_arguments(entry.get("args"))
     return event
+
+
+def _rebuild_arguments(args: object) -> Arguments:
+    if not isinstance(args, dict):
+        return NO_ARGUMENTS
+    values: dict[str, Any] = {}
+    for known in msgspec.structs.fields(Arguments):
+        value = args.get(known.encode_name)
+        if value is None:
+            continue
+        if known.type is Raw:
+            values[known.name] = Raw(msgspec.json.encode(value))
+        elif known.type is Any or isinstance(value, (int, float, str)):
+            values[known.name] = value
+    return Arguments(**values)
 
 
 class EventDecoder:
@@ -123,7 +140,7 @@ class EventDecoder:
         try:
             if not self._prefers_exact:
                 events = self._plain.decode(array)
-                if not _is_inexact(events):
+                if not _is_inexact(events, text):
                     return events
         except msgspec.ValidationError:
             pass

@@ -44,7 +44,7 @@ def value_end(text: bytes, start: int) -> int | None:
     return None
 
 
-def members(text: bytes, start: int, unmeasured: bytes = b"") -> Iterator[Member]:
+def members(text: bytes, start: int, unmeasured: bytes | None = None) -> Iterator[Member]:
     """The members from ``start``, a place inside an object, to the end of that object or text.
 
     A member without an end is the last one. The first list under the key ``unmeasured`` is given

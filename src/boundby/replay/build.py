@@ -158,9 +158,7 @@ def _item_of(timeline: Timeline, rows: Ints, items: Ints) -> Ints:
     return np.where((launch != NONE) & (items[position] == launch), position, NOTHING)
 
 
-def _copy_waits(
-    timeline: Timeline, items: Ints, blocking: npt.NDArray[np.bool_]
-) -> Waits:
+def _copy_waits(timeline: Timeline, items: Ints, blocking: npt.NDArray[np.bool_]) -> Waits:
     """The waiting half of each blocking copy: until its own work is (nearly) done."""
     item = np.flatnonzero(blocking[items])
     launch = items[item]

@@ -131,9 +131,7 @@ def _meet(quiet: Program, prior: HostPrior, target: float) -> tuple[Program, flo
         return _scaled_waits(expected, factor), prior.scale
     ends = steady_ns(scaled_host(quiet, prior.low)), steady_ns(scaled_host(quiet, prior.high))
     if ends[0] <= target <= ends[1]:
-        scale = _solve(
-            lambda s: steady_ns(scaled_host(quiet, s)), target, (prior.low, prior.high)
-        )
+        scale = _solve(lambda s: steady_ns(scaled_host(quiet, s)), target, (prior.low, prior.high))
         return scaled_host(quiet, scale), scale
     return _beyond_host_range(quiet, prior, target)
 
@@ -159,9 +157,7 @@ def _scaled_waits(program: Program, factor: float) -> Program:
     return replace(program, points=replace(program.points, host=host))
 
 
-def _solve(
-    function: Callable[[float], float], target: float, bounds: tuple[float, float]
-) -> float:
+def _solve(function: Callable[[float], float], target: float, bounds: tuple[float, float]) -> float:
     """Where a rising function meets ``target``, by bisection; the nearer bound if it does not."""
     low, high = bounds
     for _ in range(HALVINGS):

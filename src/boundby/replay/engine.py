@@ -14,6 +14,7 @@ with dependencies between streams, and stretches that meet a full queue point by
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def _stretches(program: Program, long_stretch: int) -> list[tuple[int, int, bool
     )
     bounds = [0, *(waits + 1).tolist(), len(program.points.kind)]
     ranges: list[tuple[int, int, bool]] = []
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in pairwise(bounds):
         is_long = last - first >= long_stretch
         if ranges and not is_long and not ranges[-1][2]:
             ranges[-1] = ranges[-1][0], last, False

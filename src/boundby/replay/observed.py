@@ -14,6 +14,9 @@ from boundby.units import ms
 MAY_RUN_AHEAD = 0.1
 """Share of a step's range that device work may outlast it by; beyond, ranges say nothing."""
 
+FEWEST_STEPS = 2
+"""Quartiles of one step say nothing."""
+
 
 def observe_steps(
     timeline: Timeline, program: Program | None, unprofiled: Estimate | None
@@ -32,7 +35,7 @@ def observe_steps(
 def _quartiles(timeline: Timeline) -> Quartiles:
     steps = timeline.steps
     length = steps.end - steps.start
-    if len(steps) < 2 or steps.source == "window" or _runs_ahead(timeline):
+    if len(steps) < FEWEST_STEPS or steps.source == "window" or _runs_ahead(timeline):
         return Quartiles(None, None, None)
     q1, median, q3 = np.percentile(length, [25, 50, 75])
     return Quartiles(ms(median), ms(q1), ms(q3))
@@ -42,5 +45,7 @@ def _runs_ahead(timeline: Timeline) -> bool:
     """Whether device work of any step outlasts its host range noticeably."""
     steps, inside = timeline.steps, timeline.row_step != NONE
     done = steps.end.copy()
-    np.maximum.at(done, timeline.row_step[inside], timeline.recording.device.end[timeline.rows[inside]])
+    np.maximum.at(
+        done, timeline.row_step[inside], timeline.recording.device.end[timeline.rows[inside]]
+    )
     return bool(((done - steps.end) > MAY_RUN_AHEAD * (steps.end - steps.start)).any())

@@ -33,7 +33,7 @@ COST_PER_FRAME = 1_200
 HOST_RANGE = (0.75, 1.40)
 """Multiples of the estimated host line that bracket four in five recordings."""
 PROBE_RANGE = 0.25
-"""The cost taken off may itself be a quarter too high; it matters where most of the line is cost."""
+"""The cost taken off may be a quarter too high; it matters where most of the line is cost."""
 LEAST_KEPT = 0.15
 """Share of the Python time that stays, however many frames were recorded."""
 DEVICE_RANGE = (0.97, 1.03)

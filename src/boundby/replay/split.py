@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boundby.intervals import Ints, Intervals, merge, union
+from boundby.intervals import Intervals, Ints, merge, union
 from boundby.read.recording import NONE
 from boundby.replay.values import Part
 from boundby.timeline.timeline import Timeline

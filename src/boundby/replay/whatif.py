@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from boundby.replay.calibrate import Calibrated
 from boundby.replay.edits import no_data_wait, no_python, no_submit_cost, no_sync
+from boundby.replay.marked_edits import (
+    Bound,
+    MarkedEdit,
+    bf16,
+    compile_fusion,
+    contiguous,
+    foreach_optimizer,
+    fused_optimizer,
+    kernels_at_roofline,
+    larger_batch,
+    no_allocator_calls,
+    overlap_copies,
+    pinned_copies,
+    sdpa,
+    tf32,
+    vectorized,
+)
+from boundby.replay.marks import Marks
 from boundby.replay.program import Program
 from boundby.replay.steptime import steady_ns
 from boundby.replay.values import WhatIf
@@ -19,21 +38,91 @@ EDITS: dict[str, Edit] = {
     "no_python": no_python,
     "no_submit_cost": no_submit_cost,
 }
+"""Edits that apply to any program."""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """An edit that needs marks.
+
+    Attributes:
+        applies: Whether the recording holds anything it would change.
+        samples: How many times the samples of a step the edited step works on.
+    """
+
+    edit: MarkedEdit
+    applies: Callable[[Marks], bool]
+    samples: int = 1
+
+
+MARKED: dict[str, Marked] = {
+    "no_allocator_calls": Marked(no_allocator_calls, lambda _: True),
+    "foreach_optimizer": Marked(foreach_optimizer, lambda m: m.update == "loop"),
+    "fused_optimizer": Marked(fused_optimizer, lambda m: m.update in ("loop", "foreach")),
+    "vectorized": Marked(vectorized, lambda m: bool(m.hoistable.any())),
+    "pinned_copies": Marked(pinned_copies, lambda m: bool(m.pageable.any())),
+    "overlap_copies": Marked(overlap_copies, lambda m: bool(m.upload.any())),
+    "compile_fusion": Marked(compile_fusion, lambda m: bool((m.chain >= 0).any())),
+    "sdpa": Marked(sdpa, lambda m: bool((m.attention >= 0).any())),
+    "contiguous": Marked(contiguous, lambda m: bool(m.fighting.any())),
+    "tf32": Marked(tf32, lambda m: bool(m.fp32.any())),
+    "bf16": Marked(bf16, lambda m: bool(m.fp32.any())),
+    "batch_x2": Marked(larger_batch(2), lambda _: True, samples=2),
+    "batch_x4": Marked(larger_batch(4), lambda _: True, samples=4),
+    "batch_x8": Marked(larger_batch(8), lambda _: True, samples=8),
+    "kernels_at_roofline": Marked(
+        kernels_at_roofline, lambda m: bool((m.floor_ns == m.floor_ns).any())
+    ),
+}
+"""Edits that need to know what a launch does. A larger batch gives the step of that batch; its
+speedup is per sample."""
+
+
+def what_ifs(calibrated: Calibrated, marks: Marks | None) -> tuple[WhatIf, ...]:
+    """Every edit that applies, replayed on the clean program and on both ends of its range."""
+    asked = [ask(calibrated, name, edit) for name, edit in EDITS.items()]
+    if marks is not None:
+        asked += [
+            ask_marked(calibrated, name, marked, marks)
+            for name, marked in MARKED.items()
+            if marked.applies(marks)
+        ]
+    return tuple(asked)
 
 
 def ask(calibrated: Calibrated, name: str, edit: Edit) -> WhatIf:
-    """Replay one edit on the clean program and on both ends of its range."""
-    step = min(ms(steady_ns(edit(calibrated.clean))), calibrated.step.estimate)
-    ends = [ms(steady_ns(edit(p))) for p in (calibrated.low, calibrated.high)]
-    return WhatIf(
-        id=name,
-        step_ms=step,
-        low=min(step, *ends),
-        high=max(step, *ends),
-        speedup=calibrated.step.estimate / step if step else 1.0,
+    """One edit that needs no marks."""
+    step, low, high = (
+        ms(steady_ns(edit(p))) for p in (calibrated.clean, calibrated.low, calibrated.high)
+    )
+    return _answer(calibrated, name, step, low, high)
+
+
+def ask_marked(calibrated: Calibrated, name: str, marked: Marked, marks: Marks) -> WhatIf:
+    """One edit with its own assumptions at the fast and the slow end."""
+
+    def step_at(program: Program, bound: Bound) -> float:
+        return ms(steady_ns(marked.edit(program, marks, bound)))
+
+    return _answer(
+        calibrated,
+        name,
+        step_at(calibrated.clean, 0),
+        step_at(calibrated.low, -1),
+        step_at(calibrated.high, 1),
+        marked.samples,
     )
 
 
-def what_ifs(calibrated: Calibrated) -> tuple[WhatIf, ...]:
-    """All edits that apply to any program."""
-    return tuple(ask(calibrated, name, edit) for name, edit in EDITS.items())
+def _answer(
+    calibrated: Calibrated, name: str, step: float, low: float, high: float, samples: int = 1
+) -> WhatIf:
+    now = calibrated.step.estimate
+    step = min(step, now) if samples == 1 else step
+    return WhatIf(
+        id=name,
+        step_ms=step,
+        low=min(step, low),
+        high=max(step, high),
+        speedup=samples * now / step if step else 1.0,
+    )

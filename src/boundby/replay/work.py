@@ -54,9 +54,7 @@ def _dense(values: Ints) -> Ints:
     return np.unique(values, return_inverse=True)[1].astype(np.int64).reshape(-1)
 
 
-def _extents(
-    timeline: Timeline, rows: Ints, item: Ints, count: int
-) -> tuple[Ints, Ints, Ints]:
+def _extents(timeline: Timeline, rows: Ints, item: Ints, count: int) -> tuple[Ints, Ints, Ints]:
     """First start, last end and union busy time of each item."""
     work = timeline.recording.device
     start = np.full(count, np.iinfo(np.int64).max)
@@ -97,12 +95,10 @@ def _median(values: Ints, default: int) -> int:
     return int(np.median(values)) if len(values) else default
 
 
-def _dependencies(
-    stream: Ints, start: Ints, end: Ints, late: npt.NDArray[np.bool_]
-) -> Ints:
+def _dependencies(stream: Ints, start: Ints, end: Ints, late: npt.NDArray[np.bool_]) -> Ints:
     """For each late item the work of another stream that ended right before it started."""
     after = np.full(len(start), NOTHING, dtype=np.int64)
-    if len(np.unique(stream)) < 2:
+    if (stream == stream[:1]).all():
         return after
     by_end = np.argsort(end, kind="stable")
     for item in np.flatnonzero(late):

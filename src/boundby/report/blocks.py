@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import shorten
 
 from boundby.diagnose import Diagnosis
 from boundby.evidence.facts import Evidence, Place
@@ -11,13 +12,15 @@ from boundby.prescribe.prescription import Prescription
 from boundby.read.recording import Quality
 from boundby.replay.values import StepTimes, WaterfallPart
 from boundby.report import numbers, sanitize
+from boundby.report.code import fold
 from boundby.report.layout import Line, Span, entry, lead, line, paragraph, section, wrap
 from boundby.topics import summary
 
 EVIDENCE_SHOWN = 4
 FIXES_SHOWN = 3
 FINDINGS_SHOWN = 2
-CODE_LINES_SHOWN = 6
+CODE_LINES_SHOWN = 4
+COST_LINES_SHOWN = 2
 LADDER_LINES_SHOWN = 2
 
 LEAST_PART_SHOWN = 0.005
@@ -57,8 +60,7 @@ def report_lines(diagnosis: Diagnosis, space: Space) -> Iterator[list[Line]]:
     yield verdict(diagnosis, space)
     yield [*step(diagnosis, space), *device(diagnosis, space)]
     yield waterfall(diagnosis, space)
-    yield because(diagnosis, space)
-    yield ladder(diagnosis, space)
+    yield [*because(diagnosis, space), *ladder(diagnosis, space)]
     yield fixes(diagnosis, space)
     yield [*quality(diagnosis, space), *tree(diagnosis, space)]
 
@@ -86,7 +88,7 @@ def step(diagnosis: Diagnosis, space: Space) -> list[Line]:
         return section("step", [line("unknown without the profiler"), *seen])
     free = times.unprofiled_ms
     calibration = CALIBRATIONS[diagnosis.calibration.source]
-    if diagnosis.calibration.host_scale is not None:
+    if space.detail and diagnosis.calibration.host_scale is not None:
         calibration += f", host time x {numbers.number(diagnosis.calibration.host_scale)}"
     spread = numbers.between(free.low, free.high)
     rest = f" without the profiler ({spread}), {calibration}"
@@ -150,13 +152,14 @@ def ladder(diagnosis: Diagnosis, space: Space) -> list[Line]:
         return []
     text, now = "", numbers.ms(free.estimate)
     for rung in diagnosis.ladder:
-        idle = "" if rung.pays else ", gains nothing yet"
-        text += f"{rung.name} {now} -> ({rung.fix}{idle}) "
+        text += f"{rung.name} {now}"
         now = numbers.ms(rung.step_ms)
-    text += now
-    parts = wrap(sanitize.shown(text), space.width)
-    if not space.detail and len(parts) > LADDER_LINES_SHOWN:
-        parts = [*parts[: LADDER_LINES_SHOWN - 1], sanitize.cut(parts[1], space.width - 4) + " ..."]
+        if rung.fix:
+            idle = "" if rung.pays else ", gains nothing yet"
+            text += f" -> ({rung.fix}{idle}) "
+    text += now if diagnosis.ladder[-1].fix else ""
+    most = None if space.detail else LADDER_LINES_SHOWN
+    parts = wrap(sanitize.shown(text), space.width, most)
     return section("ladder", [line(part) for part in parts])
 
 
@@ -247,13 +250,13 @@ def _bar(before: float, share: float, room: int, space: Space) -> str:
 def _fact(fact: Evidence) -> str:
     text = sanitize.shown(fact.text)
     if fact.where:
-        text += f" {_place(fact.where[0])}"
+        text += f" ({_place(fact.where[0])})"
     return text if fact.trust == "measured" else f"{text} [{fact.trust}]"
 
 
 def _place(place: Place) -> str:
-    where = f"{place.function} ({place.file}:{place.line})"
-    return sanitize.shown(f"At {where}." if place.exact else f"Inside {where}.")
+    inside = "" if place.exact else "inside "
+    return sanitize.shown(f"{inside}{place.function}, {place.file}:{place.line}")
 
 
 def _prescription(diagnosis: Diagnosis, change: Prescription, space: Space) -> list[Line]:
@@ -261,20 +264,25 @@ def _prescription(diagnosis: Diagnosis, change: Prescription, space: Space) -> l
     body: list[Line] = [(Span(sanitize.shown(change.id), "id"), Span(f": {title}"))]
     body += paragraph(_gain(diagnosis, change), space.width, "strong")
     body += entry(Span("why", "dim"), sanitize.shown(change.why), space.width, column=6)
-    code = change.how.splitlines() or [""]
+    code = fold(sanitize.private(change.how), space.width - 6)
     hidden = 0 if space.detail else max(len(code) - CODE_LINES_SHOWN, 0)
     for at, row in enumerate(code[: len(code) - hidden]):
-        body.append((Span("how".ljust(6) if at == 0 else " " * 6, "dim"), Span(_code(row), "code")))
+        body.append(
+            (
+                Span("how".ljust(6) if at == 0 else " " * 6, "dim"),
+                Span(sanitize.visible(row), "code"),
+            )
+        )
     if hidden:
-        body.append(line(f"      ... {_plural(hidden, 'more line')}: --verbose", "dim"))
+        more = f"... {_plural(hidden, 'more line')}: boundby explain {sanitize.shown(change.id)}"
+        body.append(line(" " * 6 + more, "dim"))
     body += entry(Span("stop", "dim"), sanitize.shown(change.stop_when), space.width, column=6)
     named = vars(change.costs).items()
     costs = "; ".join(f"{name}: {sanitize.shown(text)}" for name, text in named if text)
-    return body + (entry(Span("cost", "dim"), costs, space.width, column=6) if costs else [])
-
-
-def _code(row: str) -> str:
-    return sanitize.shown(row.expandtabs(4))
+    if costs:
+        most = None if space.detail else COST_LINES_SHOWN
+        body += entry(Span("cost", "dim"), costs, space.width, column=6, most=most)
+    return body
 
 
 def _gain(diagnosis: Diagnosis, change: Prescription) -> str:
@@ -294,9 +302,10 @@ def _one_liners(changes: list[Prescription], space: Space) -> list[Line]:
     figures = max((len(_predicted(change)) for change in shown), default=0)
     body: list[Line] = []
     for change in shown:
-        text = sanitize.shown(f"{_predicted(change):>{figures}}  {change.title}")
-        room = space.width - column
-        body.append((Span(change.id.ljust(column), "id"), Span(sanitize.cut(text, room))))
+        figure = f"{_predicted(change):>{figures}}  "
+        room = space.width - column - len(figure)
+        title = shorten(sanitize.shown(change.title), room, placeholder=" ...")
+        body.append((Span(change.id.ljust(column), "id"), Span(figure + title)))
     if len(changes) > len(shown):
         rest = len(changes) - len(shown)
         body.append(line(f"and {_plural(rest, 'more change')}: --verbose", "dim"))

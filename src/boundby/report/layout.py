@@ -27,9 +27,12 @@ def line(text: str, style: str = "") -> Line:
     return (Span(text, style),)
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """Text broken at spaces; a word longer than the line is broken too."""
-    return textwrap.wrap(text, max(width, 1), break_on_hyphens=False) or [""]
+def wrap(text: str, width: int, most: int | None = None) -> list[str]:
+    """Text broken at spaces, long words too; beyond ``most`` lines it ends in dots."""
+    lines = textwrap.wrap(
+        text, max(width, 1), break_on_hyphens=False, max_lines=most, placeholder=" ..."
+    )
+    return lines or [""]
 
 
 def paragraph(text: str, width: int, style: str = "") -> list[Line]:
@@ -44,9 +47,9 @@ def lead(head: Span, text: str, width: int) -> list[Line]:
     return [first, *(line(part) for part in parts[1:])]
 
 
-def entry(head: Span, text: str, width: int, *, column: int) -> list[Line]:
-    """A head in a column of its own, and text wrapped beside it."""
-    parts = wrap(text, width - column)
+def entry(head: Span, text: str, width: int, *, column: int, most: int | None = None) -> list[Line]:
+    """A head in a column of its own, and text wrapped beside it in at most so many lines."""
+    parts = wrap(text, width - column, most)
     first = (Span(head.text.ljust(column), head.style), Span(parts[0]))
     return [first, *((Span(" " * column), Span(part)) for part in parts[1:])]
 

@@ -10,6 +10,7 @@ from boundby.prescribe.prescription import Prescription
 from boundby.report import numbers, sanitize
 from boundby.report.blocks import CALIBRATIONS
 from boundby.topics import summary
+from boundby.verdict.decision import Rung
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!])")
 OPS_SHOWN = 20
@@ -104,10 +105,21 @@ def _because(diagnosis: Diagnosis) -> list[str]:
 
 def _ladder(diagnosis: Diagnosis) -> list[str]:
     rows = [
-        (rung.name, code(rung.fix), numbers.ms(rung.step_ms), "yes" if rung.pays else "not yet")
+        (
+            rung.name,
+            code(rung.fix) if rung.fix else "",
+            numbers.ms(rung.step_ms),
+            _pays(rung),
+        )
         for rung in diagnosis.ladder
     ]
     return _titled("## Ladder", table(("bound by", "fix", "step after it", "pays now"), rows))
+
+
+def _pays(rung: Rung) -> str:
+    if not rung.fix:
+        return "the floor"
+    return "yes" if rung.pays else "not yet"
 
 
 def _prescriptions(diagnosis: Diagnosis) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
@@ -12,7 +13,11 @@ from boundby.read.recording import Signature
 from boundby.roofline.costs import UncountedError
 from boundby.roofline.dtypes import SCALAR_TYPES, itemsize, parse_dtype
 
+_T = TypeVar("_T")
 Shape = tuple[int, ...]
+
+VECTOR, MATRIX, BATCH, IMAGES = 1, 2, 3, 4
+"""Ranks: a vector, a matrix, a batch of matrices, a batch of images or of attention heads."""
 
 _NO_TENSOR = {"Scalar", "ScalarList", "GenericList", "Generic", "TensorList", "OptionalTensorList"}
 
@@ -158,17 +163,17 @@ def decode(signature: Signature, element: str = "") -> Arguments:
         raise UncountedError
     count = max(len(dims), len(concrete))
     slots = tuple(
-        _slot(_at(dims, i), _at(types, i) if types else None, _at(strides, i), element)
+        _slot(_at(dims, i), (_at(types, i) or "") if types else None, _at(strides, i), element)
         for i in range(count)
     )
     return Arguments(slots, tuple(_scalar(_at(concrete, i)) for i in range(count)))
 
 
-def _array(raw: bytes) -> list[Any]:
+def _array(raw: bytes) -> list[object]:
     if not raw:
         return []
     try:
-        value = msgspec.json.decode(raw)
+        value: object = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UncountedError from error
     if not isinstance(value, list):
@@ -176,17 +181,17 @@ def _array(raw: bytes) -> list[Any]:
     return value
 
 
-def _at(values: list[Any], index: int) -> Any:
+def _at(values: Sequence[_T], index: int) -> _T | None:
     return values[index] if index < len(values) else None
 
 
-def _scalar(value: Any) -> str:
+def _scalar(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_scalar(item) for item in value) + "]"
     return "" if value is None else str(value)
 
 
-def _slot(dims: Any, recorded: str | None, strides: Any, element: str) -> Slot:
+def _slot(dims: object, recorded: str | None, strides: object, element: str) -> Slot:
     """One slot; ``recorded`` is its type, None where the recorder wrote no types at all."""
     if not isinstance(dims, list):
         return None
@@ -202,10 +207,10 @@ def _slot(dims: Any, recorded: str | None, strides: Any, element: str) -> Slot:
     return _tensor(dims, parse_dtype(recorded) or element, strides)
 
 
-def _tensor(dims: Any, dtype: str, strides: Any) -> Tensor | None:
+def _tensor(dims: object, dtype: str, strides: object) -> Tensor | None:
     if not isinstance(dims, list) or not all(isinstance(n, int) and n >= 0 for n in dims):
         return None
     known = isinstance(strides, list) and len(strides) == len(dims)
-    if known and all(isinstance(stride, int) for stride in strides):
+    if isinstance(strides, list) and known and all(isinstance(stride, int) for stride in strides):
         return Tensor(tuple(dims), dtype, tuple(strides))
     return Tensor(tuple(dims), dtype)

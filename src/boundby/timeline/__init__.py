@@ -1,1 +1,1 @@
-"""Recording -> Timeline: steps, launches joined to device work, gaps and their owners, the queue."""
+"""Recording -> Timeline: steps, launches joined to device work, gaps, and the queue."""

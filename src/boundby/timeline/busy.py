@@ -43,7 +43,9 @@ class Busy:
         window = np.array([start]), np.array([end])
         upto = [int(c.within(*window)[0]) for c in self.covered]
         exclusive = np.diff(upto, prepend=0) / (end - start)
-        return OwnerShares(*exclusive.tolist(), idle=1.0 - float(exclusive.sum()))
+        compute, communication, copy, memset = exclusive.tolist()
+        idle = 1.0 - float(exclusive.sum())
+        return OwnerShares(compute, communication, copy, memset, idle)
 
 
 def is_communication(names: list[str], column: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:

@@ -8,8 +8,10 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-_TO_DEVICE = re.compile(r"HtoD|HostToDevice|H2D|Host *-> *Device|(Pageable|Pinned) *-> *Device", re.I)
-_TO_HOST = re.compile(r"DtoH|DeviceToHost|D2H|Device *-> *(Host|Pageable|Pinned)", re.I)
+_TO_DEVICE = re.compile(
+    r"HtoD|HostToDevice|H2D|Host *-> *Device|(Pageable|Pinned) *-> *Device", re.IGNORECASE
+)
+_TO_HOST = re.compile(r"DtoH|DeviceToHost|D2H|Device *-> *(Host|Pageable|Pinned)", re.IGNORECASE)
 
 
 class CopyKind(IntEnum):

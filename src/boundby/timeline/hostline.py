@@ -9,6 +9,7 @@ time of a kind inside any window is a difference of covered lengths.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -40,6 +41,7 @@ class LineKind(IntEnum):
 
 
 KINDS = len(LineKind)
+Bools = npt.NDArray[np.bool_]
 
 WAIT_CARRIERS = frozenset(
     {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal"}
@@ -92,7 +94,9 @@ def build_host_line(
         LineKind.ALLOCATOR: mine & (call == CallKind.ALLOCATOR),
         LineKind.LOADER: mine & named["loader"],
         LineKind.LAUNCH: mine & is_launch,
-        LineKind.OP: mine & ((host.kind == HostKind.OP) | (host.kind == HostKind.CALL)) & ~named["step"],
+        LineKind.OP: mine
+        & ((host.kind == HostKind.OP) | (host.kind == HostKind.CALL))
+        & ~named["step"],
     }
     covered: list[Intervals] = []
     for kind in list(LineKind)[:-1]:
@@ -114,19 +118,20 @@ def submitting_threads(recording: Recording, launches: Launches) -> Ints:
     return np.array(sorted(threads), dtype=np.int64)
 
 
-def _rows_named(recording: Recording) -> dict[str, npt.NDArray[np.bool_]]:
-    names, column = recording.names, recording.host.name
-    tests = {
-        "carrier": lambda n: n in WAIT_CARRIERS,
-        "loader": lambda n: bool(LOADER.search(n)),
-        "step": lambda n: n.startswith("ProfilerStep#"),
+def _rows_named(recording: Recording) -> dict[str, Bools]:
+    """Which host rows carry a wait, load data, or are a step range, by their name."""
+    tests: dict[str, Callable[[str], bool]] = {
+        "carrier": WAIT_CARRIERS.__contains__,
+        "loader": lambda name: bool(LOADER.search(name)),
+        "step": lambda name: name.startswith("ProfilerStep#"),
     }
-    return {
-        key: np.array([test(n) for n in names], dtype=bool)[column]
-        if len(names)
-        else np.zeros(0, dtype=bool)
-        for key, test in tests.items()
-    }
+    return {key: rows_where(recording, test) for key, test in tests.items()}
+
+
+def rows_where(recording: Recording, test: Callable[[str], bool]) -> Bools:
+    """bool[len(host)]: host rows whose name passes a test; each distinct name is tested once."""
+    flags = np.fromiter(map(test, recording.names), dtype=np.bool_, count=len(recording.names))
+    return flags[recording.host.name] if len(flags) else np.zeros(0, dtype=np.bool_)
 
 
 def _waiting_frames(recording: Recording, threads: Ints) -> Intervals:

@@ -42,7 +42,9 @@ def measure_device(timeline: Timeline) -> DeviceSummary:
         events_per_step=len(inside) / steps,
         launches_per_step=float((timeline.launch_step != NONE).sum()) / steps,
         syncs_per_step=len(wait_calls(timeline)) / steps,
-        median_kernel_us=us(float(np.median(recording.device.dur[kernels]))) if len(kernels) else None,
+        median_kernel_us=us(float(np.median(recording.device.dur[kernels])))
+        if len(kernels)
+        else None,
         queue_delay_us=_delay(timeline),
         shares=shares,
     )

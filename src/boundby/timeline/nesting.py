@@ -29,15 +29,16 @@ def parents(start: Ints, end: Ints, thread: AnyInts) -> Ints:
     """
     order = np.argsort(_narrow(thread), kind="stable")
     begin, finish, owner = start[order], end[order], thread[order]
+    # The first guess is the row before; while that is over, the guess of the guess is next: what
+    # is over for the guess is over for this row too.
     parent = np.arange(-1, len(order) - 1, dtype=np.int64)
     parent[1:][owner[1:] != owner[:-1]] = NONE
-    active = np.flatnonzero(parent != NONE)
+    over = _is_over(finish[:-1], begin[1:], finish[1:]) & (parent[1:] != NONE)
+    active = np.flatnonzero(over) + 1
     while len(active):
-        guess = parent[active]
+        parent[active] = guess = parent[parent[active]]
+        active, guess = active[guess != NONE], guess[guess != NONE]
         active = active[_is_over(finish[guess], begin[active], finish[active])]
-        # What is over for the guess is over for this row too: skip to the guess of the guess.
-        parent[active] = parent[parent[active]]
-        active = active[parent[active] != NONE]
     found = np.full(len(order), NONE, dtype=np.int64)
     held = parent != NONE
     found[order[held]] = order[parent[held]]

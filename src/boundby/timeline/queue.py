@@ -29,9 +29,7 @@ def previous_end(stream: Ints, start: Ints, end: Ints) -> Ints:
     return before
 
 
-def queue_delay(
-    delay: Ints, onto_empty: npt.NDArray[np.bool_]
-) -> QueueDelay:
+def queue_delay(delay: Ints, onto_empty: npt.NDArray[np.bool_]) -> QueueDelay:
     """Percentiles of kernel start minus launch start over launches onto an empty queue."""
     empty = delay[onto_empty]
     if not len(empty):

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from boundby.intervals import Ints
-from boundby.read.recording import HostKind, Recording
+from boundby.read.recording import HostKind, Ints32, Recording
 from boundby.timeline.launches import Launches
 
 StepSource = Literal["ProfilerStep", "user ranges", "optimizer", "loader", "periodicity", "window"]
@@ -165,7 +165,7 @@ def _periodic_steps(recording: Recording, launches: Launches) -> Steps | None:
     return Steps(starts, np.append(starts[1:], end), "periodicity")
 
 
-def find_period(sequence: Ints) -> int | None:
+def find_period(sequence: Ints | Ints32) -> int | None:
     """Smallest shift under which at least 95% of a sequence repeats, at least three times over."""
     values, counts = np.unique(sequence, return_counts=True)
     repeated = values[counts >= MIN_STEPS + 1]

@@ -1,11 +1,13 @@
-"""Explanations of every class, cause, fact, fix and word: one Markdown file a topic.
+"""Explanations of every class, cause, fact, finding and word: one Markdown file a topic.
 
-The single source for ``boundby explain ID`` and for the documentation. The folder of a file is its
+The single source for ``boundby explain ID`` and for the documentation. Changes are explained by
+the rules of the catalogue themselves. The folder of a file is its
 kind, its name is the id, its first line the title and its first paragraph the summary.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -17,7 +19,6 @@ KINDS = {
     "class": "classes",
     "cause": "causes",
     "evidence": "evidence",
-    "prescription": "prescriptions",
     "quality": "quality",
     "term": "terms",
 }
@@ -49,18 +50,26 @@ def ids() -> dict[str, tuple[str, ...]]:
 
 
 def find(name: str) -> Topic | None:
-    """The topic of that id, None where there is none; underscores and capitals are forgiven."""
-    wanted = name.strip().lower().replace("_", "-")
+    """The topic of that id, None where there is none; underscores and capitals are forgiven.
+
+    A word that a term lists (``no_sync``, ``submission``) leads to the topic of that term.
+    """
+    wanted = name.strip().lower()
     for kind, known in ids().items():
-        if wanted in known:
-            text = (FOLDER / KINDS[kind] / f"{wanted}.md").read_text("utf-8")
-            return Topic(wanted, kind, _first_paragraph(text), text)
-    return None
+        if wanted.replace("_", "-") in known:
+            return _read(kind, wanted.replace("_", "-"))
+    terms = (_read("term", term) for term in ids()["term"])
+    return next((term for term in terms if wanted and f"- `{wanted}`" in term.text), None)
 
 
-def near(name: str) -> list[str]:
+def _read(kind: str, name: str) -> Topic:
+    text = (FOLDER / KINDS[kind] / f"{name}.md").read_text("utf-8")
+    return Topic(name, kind, _first_paragraph(text), text)
+
+
+def near(name: str, others: Iterable[str] = ()) -> list[str]:
     """Up to three ids that resemble the name: similar in spelling, or holding it."""
-    every = [known for group in ids().values() for known in group]
+    every = [*(known for group in ids().values() for known in group), *others]
     wanted = name.strip().lower().replace("_", "-")
     close = get_close_matches(wanted, every, n=3, cutoff=0.6)
     holding = [known for known in every if wanted and wanted in known]

@@ -41,11 +41,22 @@ BECAUSE: dict[Part, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Outlook:
-    """The waterfall of the best estimate and of both ends of its range."""
+    """The waterfall of the best estimate and of the programs that test it.
+
+    Attributes:
+        low, high: Both ends of the range.
+        recorded: The program as recorded, observer included; None where the step was measured.
+    """
 
     clean: Sequence[WaterfallPart]
     low: Sequence[WaterfallPart]
     high: Sequence[WaterfallPart]
+    recorded: Sequence[WaterfallPart] | None = None
+
+    @property
+    def tests(self) -> list[Sequence[WaterfallPart]]:
+        """Waterfalls that must name the same class for the verdict to be strong."""
+        return [self.low, self.high, *([self.recorded] if self.recorded else [])]
 
 
 def undecided(reason: str) -> Verdict:
@@ -79,18 +90,15 @@ def decide(outlook: Outlook, causes: Mapping[str, str], known: frozenset[str]) -
 
 def _strength(lead: Part, outlook: Outlook) -> Strength:
     shares = shares_of(outlook.clean)
-    ends = [shares_of(outlook.low), shares_of(outlook.high)]
-    agree = all(class_of(leading_part(end)) == class_of(lead) for end in ends)
+    agreeing = [class_of(leading_part(shares_of(t))) == class_of(lead) for t in outlook.tests]
+    in_range, everywhere = all(agreeing[:2]), all(agreeing)
     if lead in DEVICE_CLASS:
-        return _device_strength(lead, shares, agree=agree)
-    if agree and shares[lead] >= STRONG_SHARE:
+        clear = device_share(shares) >= CLEARLY_DEVICE and _leads_device(lead, shares)
+        return "strong" if clear and everywhere else "moderate" if in_range else "weak"
+    if everywhere and shares[lead] >= STRONG_SHARE:
         return "strong"
-    return "moderate" if shares[lead] >= MODERATE_SHARE and agree else "weak"
+    return "moderate" if in_range and shares[lead] >= MODERATE_SHARE else "weak"
 
 
-def _device_strength(lead: Part, shares: Mapping[Part, float], *, agree: bool) -> Strength:
-    device = device_share(shares)
-    leads_clearly = shares[lead] >= CLEAR_LEAD * device
-    if agree and device >= CLEARLY_DEVICE and leads_clearly:
-        return "strong"
-    return "moderate" if agree else "weak"
+def _leads_device(lead: Part, shares: Mapping[Part, float]) -> bool:
+    return shares[lead] >= CLEAR_LEAD * device_share(shares)

@@ -59,7 +59,10 @@ def _disagreement(verdict: Verdict, leaf: BoundClass, busy: float) -> str | None
     if leaf == verdict.name:
         return None
     if busy >= DEVICE_BOUND:
-        return f"the tree follows kernel time; the replay adds what the step waits for ({verdict.name})"
+        return (
+            f"the tree follows kernel time; the replay adds what the step waits for "
+            f"({verdict.name})"
+        )
     return (
         f"the tree sees recorded host time ({leaf}); the replay counts only what the step would "
         f"lose without it, observer subtracted ({verdict.name})"

@@ -16,6 +16,7 @@ def test_values_are_those_of_the_terminal():
     assert "| submission | 2.59 ms | 67% |" in report
     assert "- **decides** `launches` 108 launches a step, one every 36 us. (derived)" in report
     assert "| launch-bound | `no_submit_cost` | 0.362 ms | yes |" in report
+    assert "| compute-bound |  | 0.362 ms | the floor |" in report
     assert "- Step after it: 3.83 ms (3.10 to 4.60); gains less than 2% now" in report
     assert '    model = torch.compile(model, mode="reduce-overhead")' in report
     assert "| `vectorized_elementwise_kernel<CUDAFunctor_add>` | 12 |" in report

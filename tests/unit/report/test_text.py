@@ -14,18 +14,17 @@ verdict    sync-bound, moderate; cause: item; runner-up: launch-bound, 13% of th
            Host and device wait for each other: the host waits until the queue is empty, then the
            device until it is filled.
 
-step       4.21 ms without the profiler (3.90 to 4.50), set by --step-ms, host time x 0.610
+step       4.21 ms without the profiler (3.90 to 4.50), set by --step-ms
            6.18 ms observed (6.16 ms with a full queue); 3 steps by ProfilerStep
 device     busy 38% of the step (26% as recorded): 1.62 ms, 96 launches; NVIDIA H200, CUDA 13.0
 
 waterfall  sync            1.85 ms   44%  |#########################                               |
-           python         0.210 ms    5%  |                        ###                             |
-           submission     0.530 ms   12%  |                            #######                      |
+           python         0.210 ms    5%  |                         ##                             |
+           submission     0.530 ms   12%  |                           #######                      |
            device-compute  1.62 ms   38%  |                                  ######################|
 
-because    sync-cost    24 waits a step cost 1.85 ms. At step (~/train.py:42). [derived]
+because    sync-cost    24 waits a step cost 1.85 ms. (step, ~/train.py:42) [derived]
            device-busy  The device works 39% of the step. [estimated]
-
 ladder     sync-bound 4.21 ms -> (no_sync) 2.35 ms
 
 do first   batch-item: Read values back once in many steps.
@@ -133,6 +132,29 @@ def test_a_rung_that_gains_nothing_alone_is_marked():
     assert "(no_submit_cost, gains nothing yet)" in " ".join(render(device_bound(), Look()).split())
 
 
+def test_the_last_rung_is_the_floor():
+    text = " ".join(render(launch_bound(), Look()).split())
+
+    assert "ladder launch-bound 3.84 ms -> (no_submit_cost) compute-bound 0.362 ms do first" in text
+
+
+def test_a_long_price_ends_in_dots():
+    made = launch_bound()
+    costs = replace(made.prescriptions[0].costs, memory="a pool and a pool " * 20)
+    dear = replace(made.prescriptions[0], costs=costs)
+
+    lines = render(replace(made, prescriptions=(dear,)), Look()).splitlines()
+    price = next(at for at, line in enumerate(lines) if "cost  memory: a pool" in line)
+
+    assert lines[price + 1].endswith(" ...")
+    assert "a pool" not in lines[price + 2]
+
+
+def test_how_the_profiler_was_scaled_out_is_a_detail():
+    assert "host time x 0.328" in render(launch_bound(), Look(detail=True))
+    assert "host time x" not in render(launch_bound(), Look())
+
+
 def test_where_tree_and_verdict_differ_the_reason_is_given():
     assert "differs: one kernel is too few" in render(device_bound(), Look())
 
@@ -153,8 +175,8 @@ def test_long_code_and_many_changes_are_cut_and_counted():
     many = (long, *(replace(second, id=f"change-{at}") for at in range(5)))
     text = render(replace(made, prescriptions=many), Look())
 
-    assert "line_5()" in text
-    assert "... 3 more lines: --verbose" in text
+    assert "line_3()" in text
+    assert "... 5 more lines: boundby explain cuda-graph" in text
     assert "and 2 more changes: --verbose" in text
     assert "line_8()" in render(replace(made, prescriptions=many), Look(detail=True))
 

@@ -1,13 +1,17 @@
 """Topics: every word of a report can be explained, offline, in one shape."""
 
+import ast
 import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
+import boundby
 from boundby.topics import find, ids, near, summary
 from boundby.verdict.decision import BoundClass
 
+SOURCE = Path(boundby.__file__).parent
 EVERY = [(kind, name) for kind, group in ids().items() for name in group]
 HEADINGS = {
     "What it means",
@@ -70,6 +74,30 @@ def test_lookup_forgives_case_and_underscores():
     assert find(" Launch_Bound ").id == "launch-bound"
     assert find("../classes/launch-bound") is None
     assert find("") is None
+
+
+@pytest.mark.parametrize(
+    ("word", "term"),
+    [("no_sync", "what-if"), ("submission", "waterfall"), ("prior", "calibration")],
+)
+def test_a_word_that_a_term_lists_leads_there(word, term):
+    assert find(word).id == term
+
+
+def called_with(function):
+    """First arguments of all calls of a function in the package, where they are plain text."""
+    trees = [ast.parse(file.read_text("utf-8")) for file in SOURCE.rglob("*.py")]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    named = [call for call in calls if getattr(call.func, "id", "") == function and call.args]
+    return {call.args[0].value for call in named if isinstance(call.args[0], ast.Constant)}
+
+
+@pytest.mark.parametrize(("function", "kind"), [("Quality", "quality"), ("Evidence", "evidence")])
+def test_every_finding_and_fact_in_the_code_has_a_topic(function, kind):
+    used = called_with(function)
+
+    assert used
+    assert used - set(ids()[kind]) == set()
 
 
 def test_near_misses_are_suggested():

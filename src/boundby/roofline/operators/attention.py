@@ -7,11 +7,10 @@ The math backend needs no rule of its own: its products and softmax are recorded
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
-from boundby.roofline.arguments import Arguments, Tensor
+from boundby.roofline.arguments import BATCH, IMAGES, Arguments, Tensor
 from boundby.roofline.costs import Cost, UncountedError, count
 from boundby.roofline.operators.rule import Rule, moved, size
 
@@ -55,11 +54,11 @@ def _extent(q: Tensor, k: Tensor, v: Tensor, layout: Layout, sequences: int = 0)
     """
     if not len(q.shape) == len(k.shape) == len(v.shape):
         raise UncountedError
-    packed = len(q.shape) == 3 or (sequences > 0 and q.shape[0] == 1)
+    packed = len(q.shape) == BATCH or (sequences > 0 and q.shape[0] == 1)
     if packed and layout == "tokens first" and sequences > 0:
         tokens = q.shape[-3] / sequences, k.shape[-3] / sequences
         return Extent(sequences, q.shape[-2], *tokens, q.shape[-1], v.shape[-1])
-    if len(q.shape) != 4:
+    if len(q.shape) != IMAGES:
         raise UncountedError
     head, token = (1, 2) if layout == "heads first" else (2, 1)
     return Extent(
@@ -85,9 +84,7 @@ def _forward(
     extent = _extent(q, k, v, layout, sequences)
     out = (*q.shape[:-1], v.shape[-1])
     extra = None if bias is None else arguments.optional(bias)
-    return count(
-        extent.flops(mask), moved(q, k, v, extra) + size(out, q.dtype), q.dtype, "matrix"
-    )
+    return count(extent.flops(mask), moved(q, k, v, extra) + size(out, q.dtype), q.dtype, "matrix")
 
 
 def _backward(

@@ -114,7 +114,10 @@ def _conv_transpose(arguments: Arguments) -> Cost:
 
 
 def _vendor(first: int, bias: int | None, *, transposed: bool = False) -> Rule:
-    """A rule for ``(input, weight, [bias], padding, [output_padding], stride, dilation, groups)``."""
+    """A rule for ``(input, weight, bias, padding, output_padding, stride, dilation, groups)``.
+
+    Not all of them have a bias or an output padding; ``first`` is the slot of the padding.
+    """
 
     def rule(arguments: Arguments) -> Cost:
         after = first + 1 if transposed else first
@@ -154,19 +157,19 @@ def _backward(arguments: Arguments) -> Cost:
     The gradients of input and weight cost one forward pass each; slot 10 says which are wanted.
     """
     grad, x, weight = (arguments.tensor(i) for i in range(3))
-    mask = arguments.flags(10)
-    if len(mask) != 3:
+    wants_input, wants_weight, _ = arguments.flags(10) or (None, None, None)
+    if wants_input is None or wants_weight is None:
         raise UncountedError
     positions = x if arguments.flag(7) else grad
     once = 2 * x.shape[0] * math.prod(positions.shape[2:]) * weight.numel
     bytes_ = moved(grad)
-    bytes_ += weight.bytes + size(x.shape, x.dtype) if mask[0] else 0.0
-    bytes_ += x.bytes + size(weight.shape, weight.dtype) if mask[1] else 0.0
-    return count(once * (mask[0] + mask[1]), bytes_, x.dtype, "matrix")
+    bytes_ += weight.bytes + size(x.shape, x.dtype) if wants_input else 0.0
+    bytes_ += x.bytes + size(weight.shape, weight.dtype) if wants_weight else 0.0
+    return count(once * (wants_input + wants_weight), bytes_, x.dtype, "matrix")
 
 
 def _input_gradient(arguments: Arguments) -> Cost:
-    """``cudnn_convolution_backward_input(input_size, grad, weight, ...)``, torch 1.8 and before."""
+    """``cudnn_convolution_backward_input(input_size, grad, weight, ...)``, until torch 1.8."""
     grad, weight = arguments.tensor(1), arguments.tensor(2)
     wanted = arguments.integers(0, ())
     flops = 2 * grad.shape[0] * math.prod(grad.shape[2:]) * weight.numel
@@ -175,7 +178,7 @@ def _input_gradient(arguments: Arguments) -> Cost:
 
 
 def _weight_gradient(arguments: Arguments) -> Cost:
-    """``cudnn_convolution_backward_weight(weight_size, grad, input, ...)``, torch 1.8 and before."""
+    """``cudnn_convolution_backward_weight(weight_size, grad, input, ...)``, until torch 1.8."""
     weight, grad, x = arguments.integers(0), arguments.tensor(1), arguments.tensor(2)
     flops = 2 * grad.shape[0] * math.prod(grad.shape[2:]) * math.prod(weight)
     return count(flops, moved(grad, x) + size(weight, grad.dtype), grad.dtype, "matrix")

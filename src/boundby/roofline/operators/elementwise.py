@@ -47,7 +47,9 @@ FORMULAS: dict[str, Formula] = {
     ),
     **_table(Formula(1, 2), "relu6 hardtanh threshold leaky_relu"),
     **_table(Formula(1, 4), "hardsigmoid hardswish"),
-    **_table(Formula(1, 1, 1, "float"), "reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p"),
+    **_table(
+        Formula(1, 1, 1, "float"), "reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p"
+    ),
     **_table(
         Formula(1, 1, 1, "float"),
         "sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc erfinv lgamma digamma "

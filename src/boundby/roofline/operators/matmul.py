@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from boundby.roofline.arguments import Arguments, Shape, Tensor
+from boundby.roofline.arguments import BATCH, MATRIX, VECTOR, Arguments, Shape, Tensor
 from boundby.roofline.costs import Cost, UncountedError, count
 from boundby.roofline.operators.rule import Rule, broadcast, moved, size
 
@@ -27,61 +27,61 @@ def _matched(a: Tensor, b: Tensor) -> int:
 
 
 def _mm(arguments: Arguments) -> Cost:
-    a, b = arguments.tensor(0, 2), arguments.tensor(1, 2)
+    a, b = arguments.tensor(0, MATRIX), arguments.tensor(1, MATRIX)
     return _product(a, b, (a.shape[0], b.shape[1]), _matched(a, b))
 
 
 def _addmm(arguments: Arguments) -> Cost:
-    a, b = arguments.tensor(1, 2), arguments.tensor(2, 2)
+    a, b = arguments.tensor(1, MATRIX), arguments.tensor(2, MATRIX)
     bias = None if arguments.text(3) in ("0", "0.") else arguments.tensor(0)
     return _product(a, b, (a.shape[0], b.shape[1]), _matched(a, b), bias)
 
 
 def _bmm(arguments: Arguments) -> Cost:
-    a, b = arguments.tensor(0, 3), arguments.tensor(1, 3)
+    a, b = arguments.tensor(0, BATCH), arguments.tensor(1, BATCH)
     return _product(a, b, (a.shape[0], a.shape[1], b.shape[2]), _matched(a, b))
 
 
 def _baddbmm(arguments: Arguments) -> Cost:
-    a, b = arguments.tensor(1, 3), arguments.tensor(2, 3)
+    a, b = arguments.tensor(1, BATCH), arguments.tensor(2, BATCH)
     bias = None if arguments.text(3) in ("0", "0.") else arguments.tensor(0)
     return _product(a, b, (a.shape[0], a.shape[1], b.shape[2]), _matched(a, b), bias)
 
 
 def _addbmm(arguments: Arguments) -> Cost:
-    bias, a, b = arguments.tensor(0), arguments.tensor(1, 3), arguments.tensor(2, 3)
+    bias, a, b = arguments.tensor(0), arguments.tensor(1, BATCH), arguments.tensor(2, BATCH)
     return _product(a, b, (a.shape[1], b.shape[2]), a.shape[0] * _matched(a, b), bias)
 
 
 def _mv(arguments: Arguments) -> Cost:
-    a, b = arguments.tensor(0, 2), arguments.tensor(1, 1)
+    a, b = arguments.tensor(0, MATRIX), arguments.tensor(1, VECTOR)
     return _product(a, b, (a.shape[0],), a.shape[1])
 
 
 def _addmv(arguments: Arguments) -> Cost:
-    bias, a, b = arguments.tensor(0), arguments.tensor(1, 2), arguments.tensor(2, 1)
+    bias, a, b = arguments.tensor(0), arguments.tensor(1, MATRIX), arguments.tensor(2, VECTOR)
     return _product(a, b, (a.shape[0],), a.shape[1], bias)
 
 
 def _dot(arguments: Arguments) -> Cost:
-    a, b = arguments.tensor(0, 1), arguments.tensor(1, 1)
+    a, b = arguments.tensor(0, VECTOR), arguments.tensor(1, VECTOR)
     return _product(a, b, (), a.shape[0])
 
 
 def _outer(arguments: Arguments) -> Cost:
-    a, b = arguments.tensor(0, 1), arguments.tensor(1, 1)
+    a, b = arguments.tensor(0, VECTOR), arguments.tensor(1, VECTOR)
     shape = (a.shape[0], b.shape[0])
     return count(a.numel * b.numel, moved(a, b) + size(shape, a.dtype), a.dtype)
 
 
 def _addr(arguments: Arguments) -> Cost:
-    bias, a, b = arguments.tensor(0), arguments.tensor(1, 1), arguments.tensor(2, 1)
+    bias, a, b = arguments.tensor(0), arguments.tensor(1, VECTOR), arguments.tensor(2, VECTOR)
     shape = (a.shape[0], b.shape[0])
     return count(2 * a.numel * b.numel, moved(bias, a, b) + size(shape, a.dtype), a.dtype)
 
 
 def _linear(arguments: Arguments) -> Cost:
-    a, weight = arguments.tensor(0), arguments.tensor(1, 2)
+    a, weight = arguments.tensor(0), arguments.tensor(1, MATRIX)
     if not a.shape or a.shape[-1] != weight.shape[1]:
         raise UncountedError
     out = (*a.shape[:-1], weight.shape[0])
@@ -103,7 +103,7 @@ def _matmul(arguments: Arguments) -> Cost:
 
 def _scaled_mm(arguments: Arguments) -> Cost:
     """Float8 product; the output type is slot 6, or slot 3 before torch 2.5."""
-    a, b = arguments.tensor(0, 2), arguments.tensor(1, 2)
+    a, b = arguments.tensor(0, MATRIX), arguments.tensor(1, MATRIX)
     scales = [arguments.optional(i) for i in range(2, len(arguments.slots))]
     shape = (a.shape[0], b.shape[1])
     out = arguments.dtype(6, "") or arguments.dtype(3, "") or "bfloat16"
@@ -116,22 +116,22 @@ def _grouped_mm(arguments: Arguments) -> Cost:
     """Products of row groups: every row meets one group's matrix, whatever the offsets are."""
     a, b = arguments.tensor(0), arguments.tensor(1)
     ranks = len(a.shape), len(b.shape)
-    if ranks not in ((2, 3), (3, 3), (3, 2), (2, 2)):
+    if not set(ranks) <= {MATRIX, BATCH}:
         raise UncountedError
-    if ranks == (2, 2):  # the groups cut the common dimension: one product each
+    if ranks == (MATRIX, MATRIX):  # the groups cut the common dimension: one product each
         offsets = next((t for t in map(arguments.optional, range(2, 6)) if t is not None), None)
-        groups = offsets.shape[0] if offsets is not None and len(offsets.shape) == 1 else 1
+        groups = offsets.shape[0] if offsets is not None and len(offsets.shape) == VECTOR else 1
         flops = 2 * a.shape[0] * b.shape[1] * _matched(a, b)
         out = size((groups, a.shape[0], b.shape[1]), "bfloat16")
         return count(flops, moved(a, b) + out, a.dtype, "matrix")
-    rows = a.shape[:-1] if ranks[1] == 3 else a.shape[1:-1]
+    rows = a.shape[:-1] if ranks[1] == BATCH else a.shape[1:-1]
     shape = (*rows, b.shape[-1])
     flops = 2 * math.prod(shape) * _matched(a, b)
     return count(flops, moved(a, b) + size(shape, "bfloat16"), a.dtype, "matrix")
 
 
 def _int_mm(arguments: Arguments) -> Cost:
-    a, b = arguments.tensor(0, 2), arguments.tensor(1, 2)
+    a, b = arguments.tensor(0, MATRIX), arguments.tensor(1, MATRIX)
     shape = (a.shape[0], b.shape[1])
     flops = 2 * math.prod(shape) * _matched(a, b)
     return count(flops, moved(a, b) + size(shape, "int32"), "int8", "matrix")

@@ -144,7 +144,7 @@ RULES: dict[str, Rule] = {
     "native_group_norm_backward": _group_norm_backward,
     "native_batch_norm": _batch_norm(5),
     "_native_batch_norm_legit": _batch_norm(5),
-    "_native_batch_norm_legit_no_training": _batch_norm(5),
+    "_native_batch_norm_legit_no_training": _batch_norm_elements,
     "_batch_norm_with_update": _batch_norm(None),
     "cudnn_batch_norm": _batch_norm(5),
     "miopen_batch_norm": _batch_norm(5),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boundby.roofline.arguments import Arguments, Shape, Tensor
+from boundby.roofline.arguments import MATRIX, Arguments, Shape, Tensor
 from boundby.roofline.costs import Cost, UncountedError, count
 from boundby.roofline.dtypes import category
 from boundby.roofline.operators.rule import Rule, moved, size, wrap
@@ -117,7 +117,7 @@ def _softmax_backward(special: int) -> Rule:
 def _distance(arguments: Arguments) -> Cost:
     """``_cdist_forward(x1, x2, p, mode)``: subtract, power, add for each pair of rows."""
     a, b = arguments.tensor(0), arguments.tensor(1)
-    if len(a.shape) < 2 or len(b.shape) < 2 or a.shape[-1] != b.shape[-1]:
+    if min(len(a.shape), len(b.shape)) < MATRIX or a.shape[-1] != b.shape[-1]:
         raise UncountedError
     out = (*a.shape[:-1], b.shape[-2])
     elements = a.numel * b.shape[-2]

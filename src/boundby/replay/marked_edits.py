@@ -1,0 +1,233 @@
+"""What-if edits that need marks: optimizer, precision, attention, copies, layout, fusion, batch.
+
+Each takes a program, the marks of its items, and a bound: 0 the best estimate, -1 the fast end,
++1 the slow end. The three numbers of every assumption stand in one table, with their source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+import numpy as np
+
+from boundby.replay.edits import without_host
+from boundby.replay.marks import Marks
+from boundby.replay.program import Program
+from boundby.replay.surgery import (
+    Bools,
+    Floats,
+    first_of_group,
+    merge_items,
+    most_by_group,
+    on_own_stream,
+    scale_host_before,
+    sum_by_group,
+    with_durations,
+    without_waits_for,
+)
+from boundby.timeline.hostline import LineKind
+
+Bound = Literal[-1, 0, 1]
+MarkedEdit = Callable[[Program, Marks, Bound], Program]
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """An assumption with its range: fast end, best estimate, slow end."""
+
+    fast: float
+    best: float
+    slow: float
+
+    def at(self, bound: Bound) -> float:
+        """The value at one bound."""
+        return (self.fast, self.best, self.slow)[bound + 1]
+
+
+FUSED_HOST = Assumed(0.10, 0.20, 0.40)
+"""Host time of a fused update over a foreach one (fused still walks all parameters in Python)."""
+FUSED_DEVICE = Assumed(0.30, 0.50, 1.00)
+"""Device time of a fused update over a foreach one: one pass over 7 arrays for about 4 passes."""
+LOOP_TO_FOREACH_HOST = Assumed(0.06, 0.12, 0.25)
+"""Host time of a foreach update over one operator per parameter and array."""
+LOOP_TO_FUSED_HOST = Assumed(0.02, 0.05, 0.12)
+LOOP_TO_FOREACH_DEVICE = Assumed(0.3, 0.6, 1.0)
+LOOP_TO_FUSED_DEVICE = Assumed(0.15, 0.35, 0.8)
+TF32_PRODUCT = Assumed(1 / 7.4, 1 / 6.5, 1 / 4.0)
+"""TF32 over fp32 matrix product: 494 against 67 TFLOP/s peak (H200 datasheet); 6.8x measured on
+8192-cubes, less on smaller ones."""
+HALF_PRODUCT = Assumed(1 / 14.0, 1 / 11.0, 1 / 5.0)
+"""bf16 over fp32 matrix product: 13x measured on an H200, less on smaller ones."""
+TF32_CONVOLUTION = Assumed(1 / 4.0, 1 / 2.0, 1 / 1.3)
+"""Convolutions are partly bound by memory: 1.6x on the kernels of a ResNet-50 at batch 32."""
+HALF_CONVOLUTION = Assumed(1 / 5.0, 1 / 2.2, 1 / 1.1)
+HALF_OTHER = Assumed(0.5, 0.75, 1.15)
+"""Elementwise work in half precision: half the bytes, plus casts."""
+FLASH = Assumed(0.35, 0.55, 1.2)
+"""Fused attention over the two products of a hand-written one."""
+PINNED_GB_S = Assumed(64.0, 55.0, 22.0)
+"""Host to device from pinned memory: 55 GB/s measured on PCIe 5 x16, 22 to 26 on PCIe 4."""
+CHAIN = Assumed(1.0, 2.0, 3.5)
+"""A merged chain over its longest member: it reads and writes once, but holds several rows."""
+MERGED_HOST = Assumed(0.05, 0.15, 0.40)
+"""Host time that stays of an operator merged into a compiled kernel."""
+LAYOUT = Assumed(1.0, 1.25, 2.0)
+"""Work on matching layouts over its memory floor, the copy that makes them match included."""
+HOISTED_DEVICE = Assumed(0.1, 0.3, 1.0)
+"""Device time of one large product over the many small ones it replaces."""
+FULL_ENOUGH = Assumed(1.0, 0.5, 0.0)
+"""From which fill on a kernel takes time in proportion to the batch: at the fast end only once it
+fills the device, at the slow end always."""
+
+
+def _marks_of(program: Program, marks: Marks) -> Marks:
+    """Marks of the program's own items."""
+    launch = program.work.launch
+    picked = {f.name: getattr(marks, f.name)[launch] for f in fields(marks) if f.name != "update"}
+    return Marks(update=marks.update, **picked)
+
+
+def fused_optimizer(program: Program, marks: Marks, bound: Bound) -> Program:
+    """One kernel for the whole update."""
+    mine = _marks_of(program, marks).optimizer
+    loop = marks.update == "loop"
+    host, device = (
+        (LOOP_TO_FUSED_HOST, LOOP_TO_FUSED_DEVICE) if loop else (FUSED_HOST, FUSED_DEVICE)
+    )
+    return _update(program, mine, host.at(bound), device.at(bound))
+
+
+def foreach_optimizer(program: Program, marks: Marks, bound: Bound) -> Program:
+    """One operator for all parameters at a time instead of one each."""
+    mine = _marks_of(program, marks).optimizer
+    return _update(program, mine, LOOP_TO_FOREACH_HOST.at(bound), LOOP_TO_FOREACH_DEVICE.at(bound))
+
+
+def _update(program: Program, mine: Bools, host: float, device: float) -> Program:
+    shorter = np.where(mine, program.work.dur * device, np.nan)
+    return with_durations(scale_host_before(_no_gaps(program, mine), mine, host), shorter)
+
+
+def _no_gaps(program: Program, item: Bools) -> Program:
+    """Gaps between items that become one kernel go with them."""
+    work = program.work
+    return program.with_work(replace(work, lead=np.where(item, 0, work.lead)))
+
+
+def tf32(program: Program, marks: Marks, bound: Bound) -> Program:
+    """fp32 products on the tensor cores in TF32."""
+    mine = _marks_of(program, marks)
+    return with_durations(program, _products(program, mine, TF32_PRODUCT, TF32_CONVOLUTION, bound))
+
+
+def bf16(program: Program, marks: Marks, bound: Bound) -> Program:
+    """fp32 products in bf16, other work on half the bytes."""
+    mine = _marks_of(program, marks)
+    dur = _products(program, mine, HALF_PRODUCT, HALF_CONVOLUTION, bound)
+    other = ~mine.product & ~mine.upload & ~mine.download & ~mine.optimizer
+    return with_durations(program, np.where(other, program.work.dur * HALF_OTHER.at(bound), dur))
+
+
+def _products(
+    program: Program, mine: Marks, matrix: Assumed, convolution: Assumed, bound: Bound
+) -> Floats:
+    """Durations of fp32 products at another precision; NaN elsewhere. Bytes set a floor."""
+    factor = np.where(mine.convolution, convolution.at(bound), matrix.at(bound))
+    floor = np.nan_to_num(mine.memory_ns, nan=0.0)
+    return np.where(mine.fp32, np.maximum(program.work.dur * factor, floor), np.nan)
+
+
+def sdpa(program: Program, marks: Marks, bound: Bound) -> Program:
+    """Each hand-written attention as one fused kernel in place of its first product."""
+    mine = _marks_of(program, marks)
+    products = sum_by_group(mine.attention, np.where(mine.product, program.work.dur, 0.0))
+    first = first_of_group(mine.attention)
+    dur = np.where(first, products * FLASH.at(bound), np.nan)
+    rest = (mine.attention >= 0) & ~first
+    grown = _lengthened(program, first, dur)
+    return merge_items(grown, rest, MERGED_HOST.at(bound))
+
+
+def _lengthened(program: Program, item: Bools, dur: Floats) -> Program:
+    """Items take ``dur`` even where that is longer than now."""
+    work = program.work
+    new = np.where(item, np.rint(np.nan_to_num(dur)), work.dur).astype(np.int64)
+    return program.with_work(replace(work, dur=new, busy=np.where(item, new, work.busy)))
+
+
+def compile_fusion(program: Program, marks: Marks, bound: Bound) -> Program:
+    """Chains of elementwise work and reductions merged into one kernel each."""
+    mine = _marks_of(program, marks)
+    chained = mine.chain >= 0
+    longest = most_by_group(mine.chain, program.work.dur.astype(np.float64))
+    total = sum_by_group(mine.chain, program.work.dur.astype(np.float64))
+    first = first_of_group(mine.chain)
+    merged = np.minimum(longest * CHAIN.at(bound), total)
+    grown = _lengthened(program, first, merged)
+    return merge_items(grown, chained & ~first, MERGED_HOST.at(bound))
+
+
+def pinned_copies(program: Program, marks: Marks, bound: Bound) -> Program:
+    """Copies from pinned memory with non_blocking=True: faster, and the host does not wait."""
+    mine = _marks_of(program, marks)
+    copies = (mine.upload | mine.download) & mine.pageable
+    faster = np.where(mine.size > 0, mine.size / PINNED_GB_S.at(bound), np.nan)
+    return with_durations(
+        without_waits_for(program, copies & mine.upload), np.where(copies, faster, np.nan)
+    )
+
+
+def overlap_copies(program: Program, marks: Marks, bound: Bound) -> Program:
+    """Uploads on a stream of their own, a batch ahead, from pinned memory."""
+    mine = _marks_of(program, marks)
+    return on_own_stream(pinned_copies(program, marks, bound), mine.upload)
+
+
+def no_allocator_calls(program: Program, marks: Marks, bound: Bound) -> Program:
+    """No allocation reaches the driver."""
+    del marks, bound
+    return without_host(program, LineKind.ALLOCATOR)
+
+
+def contiguous(program: Program, marks: Marks, bound: Bound) -> Program:
+    """Work on operands of one layout, after one copy that makes them match."""
+    mine = _marks_of(program, marks)
+    floor = mine.memory_ns * LAYOUT.at(bound)
+    return with_durations(program, np.where(mine.fighting, floor, np.nan))
+
+
+def vectorized(program: Program, marks: Marks, bound: Bound) -> Program:
+    """What a Python loop need not repeat runs once before it."""
+    mine = _marks_of(program, marks)
+    device = HOISTED_DEVICE.at(bound)
+    shorter = np.where(mine.hoistable, program.work.dur * device, np.nan)
+    return scale_host_before(
+        with_durations(_no_gaps(program, mine.hoistable), shorter), mine.hoistable, 0.0
+    )
+
+
+def kernels_at_roofline(program: Program, marks: Marks, bound: Bound) -> Program:
+    """Every counted kernel at its roofline."""
+    del bound
+    return with_durations(program, _marks_of(program, marks).floor_ns)
+
+
+def larger_batch(factor: int) -> MarkedEdit:
+    """The same launches for ``factor`` times the samples; the step of the larger batch."""
+
+    def edit(program: Program, marks: Marks, bound: Bound) -> Program:
+        mine = _marks_of(program, marks)
+        fill = np.nan_to_num(mine.fill, nan=1.0)
+        threshold = FULL_ENOUGH.at(bound)
+        grown = np.where(
+            fill >= threshold, factor, np.clip(fill * factor / max(threshold, 1e-9), 1.0, factor)
+        )
+        dur = program.work.dur * np.asarray(np.where(mine.optimizer, 1.0, grown), dtype=np.float64)
+        bigger = _lengthened(program, np.ones(len(dur), dtype=np.bool_), dur.astype(np.float64))
+        host = bigger.points.host.copy()
+        host[:, LineKind.LOADER] *= factor
+        return bigger.with_host(host)
+
+    return edit

@@ -1,0 +1,64 @@
+"""What an edit needs to know about a launch beyond its times: one row a launch of the timeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from boundby.intervals import Ints
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+NO_GROUP = -1
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks of every launch of the timeline, index as in ``Timeline.launches``.
+
+    Attributes:
+        optimizer: bool, launched inside an optimizer's update.
+        update: How the optimizer updates: ``loop``, ``foreach``, ``fused``, or None unknown.
+        product: bool, matrix products and convolutions.
+        convolution: bool, convolutions alone.
+        fp32: bool, products in full fp32, off the tensor cores.
+        half: bool, products in bf16 or fp16.
+        cast: bool, kernels that only change the element type.
+        attention: int64 number of the hand-written attention a launch belongs to; NO_GROUP.
+        chain: int64 number of the chain of elementwise work and reductions a compiler could
+            merge; NO_GROUP.
+        reduction: bool, reductions, norms and softmax inside chains.
+        hoistable: bool, launches of a Python loop that could run once before it.
+        fighting: bool, elementwise work whose operands' layouts fight.
+        upload, download: bool, copies from and to the host.
+        pageable: bool, of those the ones through pageable memory.
+        size: int64 bytes of a copy, -1 unknown.
+        fill: float64, thread blocks over what the device holds at once; NaN unknown.
+        floor_ns: float64, least duration by the roofline; NaN where not counted.
+        memory_ns: float64, least duration by bytes alone; NaN where not counted.
+        traffic: float64 bytes moved at least; NaN where not counted.
+    """
+
+    optimizer: Bools
+    update: str | None
+    product: Bools
+    convolution: Bools
+    fp32: Bools
+    half: Bools
+    cast: Bools
+    attention: Ints
+    chain: Ints
+    reduction: Bools
+    hoistable: Bools
+    fighting: Bools
+    upload: Bools
+    download: Bools
+    pageable: Bools
+    size: Ints
+    fill: Floats
+    floor_ns: Floats
+    memory_ns: Floats
+    traffic: Floats

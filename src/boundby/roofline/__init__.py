@@ -1,0 +1,1 @@
+"""Roofline: least work of operators, kernel families, ceilings, and where a kernel stands."""
