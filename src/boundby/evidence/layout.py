@@ -29,8 +29,8 @@ CONVOLVES = re.compile(r"^aten::(conv[123]d|convolution)$")
 LARGE = 1 << 18
 """Elements from which an operand exceeds the caches near the processors."""
 TRIES = 12
-"""Kernels of one convolution from which algorithms are being tried out: the longest algorithm
-(FFT) makes about five."""
+"""Different kernels of one convolution from which algorithms are being tried out: a backward with
+the two longest algorithms (FFT and Winograd) has eight."""
 
 
 @dataclass(frozen=True)
@@ -184,5 +184,7 @@ def _groups(launched: Launched, name: str, index: int) -> int:
 
 
 def _autotunes(launched: Launched) -> bool:
-    mine = launched.op[launched.by(CONVOLUTION) & launched.is_kernel]
-    return bool(len(mine)) and int(np.bincount(mine).max()) >= TRIES
+    """Whether one convolution ran so many different kernels that they must be trials."""
+    rows = np.flatnonzero(launched.by(CONVOLUTION) & launched.is_kernel)
+    pairs = np.unique(np.stack((launched.op[rows], launched.name[rows])), axis=1)
+    return bool(len(rows)) and int(np.bincount(pairs[0]).max()) >= TRIES

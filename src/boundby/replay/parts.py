@@ -22,9 +22,8 @@ PART_OF_LIMIT: dict[str, Part] = {
 
 def part_of_rows(timeline: Timeline) -> Ints:
     """int64[len(timeline.rows)]: index into PARTS of each row."""
-    recording = timeline.recording
-    family = classify_kernels(recording.names, recording.device.name)[timeline.rows]
+    names, column = timeline.recording.names, timeline.recording.device.name
     part_of_family = np.zeros(len(Family), dtype=np.int64)
     for member in Family:
         part_of_family[member] = PARTS.index(PART_OF_LIMIT[member.limit])
-    return part_of_family[family]
+    return part_of_family[classify_kernels(names, column)[column[timeline.rows]]]
