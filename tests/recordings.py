@@ -34,8 +34,10 @@ def host_rows(recording: Recording) -> list[tuple]:
     columns = (host.start, host.dur, host.name, host.kind, host.thread, host.correlation)
     columns += (host.external, host.sequence, host.signature)
     return [
-        (*row[:2], recording.names[row[2]], row[3], _thread(recording, row[4]), *row[5:8])
-        + (_signature(recording, row[8]),)
+        (
+            *(row[0], row[1], recording.names[row[2]], row[3], _thread(recording, row[4])),
+            *(*row[5:8], _signature(recording, row[8])),
+        )
         for row in zip(*(column.tolist() for column in columns), strict=True)
     ]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
+from boundby.cli.demos import DEFAULT, DEMOS, demo_file
 from boundby.cli.group import COMMANDS, boundby
-from boundby.cli.recordings import DEFAULT, DEMOS, demo_file
 from boundby.report.remedy import remedies
 from boundby.topics import ids
 

@@ -26,7 +26,7 @@ def command(*, output: Output, name: str | None, wants_list: bool, ops: int, ran
     The recordings were made on an NVIDIA H200 with torch.profiler. Each is a small program that is
     bound by one thing.
     """
-    from boundby.cli.recordings import DEFAULT, DEMOS
+    from boundby.cli.demos import DEFAULT, DEMOS
 
     if wants_list:
         width = max(map(len, DEMOS))
@@ -44,7 +44,7 @@ def command(*, output: Output, name: str | None, wants_list: bool, ops: int, ran
 
 def _diagnose(name: str) -> Diagnosis:
     """The diagnosis under the name of the demo: where the package lies is nobody's business."""
-    from boundby.cli.recordings import demo_file
+    from boundby.cli.demos import demo_file
     from boundby.diagnose import Options, diagnose
     from boundby.read import read_recording
 

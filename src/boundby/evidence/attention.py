@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -84,7 +86,7 @@ def by_hand(launched: Launched) -> tuple[Ints, Bools]:
 def _first_bytes(launched: Launched, launch: int) -> float:
     signature = launched.signature(launch)
     tensor = _tensor(decode(signature).slots[0]) if signature and signature.dims else None
-    return tensor.bytes if tensor and tensor.bytes == tensor.bytes else 0.0  # noqa: PLR0124 - NaN
+    return tensor.bytes if tensor and not math.isnan(tensor.bytes) else 0.0
 
 
 def _tensor(slot: object) -> Tensor | None:
@@ -104,7 +106,7 @@ def _recomputes_prefix(launched: Launched) -> bool | None:
             lengths.append(found)
     if not lengths:
         return None
-    grows = all(a[0] < b[0] for a, b in zip(lengths, lengths[1:], strict=False))
+    grows = all(a[0] < b[0] for a, b in pairwise(lengths))
     return grows and len(lengths) >= GROWS and all(query == key for query, key in lengths)
 
 

@@ -40,4 +40,4 @@ def kernel_time(timeline: Timeline) -> KernelTime:
     time = np.bincount(work.name[kernels], work.dur[kernels])
     used = np.flatnonzero(time)
     names = [timeline.recording.names[index] for index in used.tolist()]
-    return KernelTime(names, time[used], float(work.dur[rows].sum()))
+    return KernelTime(names, time[used].astype(np.float64), float(work.dur[rows].sum()))

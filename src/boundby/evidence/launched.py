@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from boundby.evidence.naming import Bools, rows_named
 from boundby.evidence.optree import OpTree, build_op_tree, holders
-from boundby.intervals import Ints
+from boundby.evidence.phases import OPTIMIZER
+from boundby.intervals import Intervals, Ints, union
 from boundby.read.recording import NONE, DeviceKind, HostKind, Signature
 from boundby.timeline.timeline import Timeline
 
 Floats = npt.NDArray[np.float64]
+FUSED_UPDATE = re.compile(r"^aten::_fused_(adam|adamw|sgd|adagrad)")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,45 @@ class Launched:
     def steps(self) -> int:
         """Number of steps, at least 1."""
         return max(len(self.timeline.steps), 1)
+
+    @cached_property
+    def operators_by_name(self) -> tuple[Ints, list[int], list[int]]:
+        """Operator nodes grouped by name, the names, and where each group begins and ends."""
+        nodes = np.flatnonzero(self.tree.is_op)
+        column = self.tree.name[nodes].astype(np.int32)
+        order = np.argsort(column, kind="stable")
+        names, begins = np.unique(column[order], return_index=True)
+        return nodes[order], names.tolist(), [*begins.tolist(), len(nodes)]
+
+    @cached_property
+    def ranges(self) -> Ints:
+        """Host rows of named ranges that start inside a step."""
+        host = self.timeline.recording.host
+        rows = np.flatnonzero(host.kind == HostKind.RANGE)
+        return rows[self.timeline.steps.of(host.start[rows]) != NONE]
+
+    @cached_property
+    def updates(self) -> Intervals:
+        """When an optimizer updates: its ranges, or its fused operators without ranges."""
+        host, rows = self.timeline.recording.host, self.rows(OPTIMIZER)
+        if not len(rows):
+            rows = self.tree.row[nodes_named(self, FUSED_UPDATE)]
+        return union(host.start[rows], host.end[rows])
+
+    @cached_property
+    def by_update(self) -> Bools:
+        """bool[m]: launches made while an optimizer updates."""
+        inside = self.updates.within(self.start, self.start + 1)
+        return np.asarray(inside > 0, dtype=np.bool_)
+
+    def rows(self, pattern: re.Pattern[str]) -> Ints:
+        """Host rows of ranges and operators with such a name inside steps.
+
+        Recordings of 2021 hold as operators what later ones hold as ranges.
+        """
+        names = self.timeline.recording.host.name[self.ranges]
+        ranges = self.ranges[rows_named(self.names, names, pattern.search)]
+        return np.concatenate((ranges, self.tree.row[nodes_named(self, pattern)]))
 
     def kernels(self, pattern: re.Pattern[str]) -> Bools:
         """bool[m]: launches of a kernel with such a name."""
@@ -108,20 +150,17 @@ def build_launched(timeline: Timeline, tree: OpTree | None = None) -> Launched:
         name=work.name[first].astype(np.int64),
         is_kernel=work.kind[first] == DeviceKind.KERNEL,
         alone=nodes[tree.launch] == 1,
-        work=duration[tree.launch],
+        work=duration[tree.launch].astype(np.float64),
         op=tree.carrier,
     )
 
 
 def nodes_named(launched: Launched, pattern: re.Pattern[str]) -> Ints:
-    """Nodes of the tree that are operators with such a name."""
-    tree = launched.tree
-    return np.flatnonzero(tree.is_op & rows_named(launched.names, tree.name, pattern.search))
-
-
-def rows_of_kind(timeline: Timeline, pattern: re.Pattern[str], *kinds: HostKind) -> Ints:
-    """Host rows of these kinds and names on submitting threads that start inside a step."""
-    host = timeline.recording.host
-    rows = np.flatnonzero(np.isin(host.kind, kinds))
-    rows = rows[rows_named(timeline.recording.names, host.name[rows], pattern.search)]
-    return rows[timeline.steps.of(host.start[rows]) != NONE]
+    """Nodes of the tree that are operators with such a name, rising."""
+    order, names, bounds = launched.operators_by_name
+    found = [
+        order[begin:end]
+        for name, begin, end in zip(names, bounds, bounds[1:], strict=False)
+        if pattern.search(launched.names[name])
+    ]
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)

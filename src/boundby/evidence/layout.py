@@ -118,9 +118,7 @@ def _fights(launched: Launched) -> _Operands | None:
     signatures = launched.timeline.recording.signatures
     if not any(signature.strides for signature in signatures):
         return None
-    rows = np.flatnonzero(
-        launched.kernels(ELEMENTWISE) & launched.alone & ~launched.by(COPY)
-    )
+    rows = np.flatnonzero(launched.kernels(ELEMENTWISE) & launched.alone & ~launched.by(COPY))
     index = launched.signatures()[rows]
     known = {i: _known(launched, i) for i in np.unique(index).tolist() if i != NONE}
     kept = np.array([known.get(i) is not None for i in index.tolist()], dtype=np.bool_)

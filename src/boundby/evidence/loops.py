@@ -57,7 +57,9 @@ def find_loop(launched: Launched) -> Loop:
     """The loops of the middle step, taken as those of every step with as many launches."""
     inside = np.zeros(len(launched), dtype=np.bool_)
     middle = np.flatnonzero(launched.step == launched.step[len(launched) // 2])[:LONGEST]
-    sequence = launched.name[middle] * (len(launched.names) + 1) + launched.tree.name[launched.op[middle]]
+    sequence = (
+        launched.name[middle] * (len(launched.names) + 1) + launched.tree.name[launched.op[middle]]
+    )
     runs = find_runs(sequence)
     slices, reads = (
         launched.tree.start[nodes_named(launched, pattern)] for pattern in (SLICE, READ_BACK)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from boundby.evidence.kernels import KernelTime
-from boundby.evidence.launched import Launched, nodes_named, rows_of_kind
+from boundby.evidence.launched import Launched, nodes_named
 from boundby.evidence.phases import BACKWARD, OPTIMIZER
-from boundby.read.recording import NONE, HostKind
+from boundby.read.recording import NONE
 from boundby.timeline.calls import CallKind
 
 REGION = re.compile(r"^Torch-Compiled Region|^## Call CompiledFxGraph|^CompiledFunction$")
@@ -58,8 +58,8 @@ def find_mode(launched: Launched, kernels: KernelTime) -> Mode:
     if not len(launched):
         return Mode()
     recording = launched.timeline.recording
-    regions = rows_of_kind(launched.timeline, REGION, HostKind.OP, HostKind.RANGE)
-    entries = rows_of_kind(launched.timeline, ENTRY, HostKind.OP, HostKind.RANGE)
+    regions = launched.rows(REGION)
+    entries = launched.rows(ENTRY)
     calls = launched.timeline.calls[recording.host.name[launched.timeline.launches.row]]
     graphs = calls[launched.call] == CallKind.GRAPH_LAUNCH
     mode = Mode(
@@ -72,7 +72,7 @@ def find_mode(launched: Launched, kernels: KernelTime) -> Mode:
 
 def _with_operators(launched: Launched, mode: Mode) -> Mode:
     host, tree = launched.timeline.recording.host, launched.tree
-    updates = rows_of_kind(launched.timeline, OPTIMIZER, HostKind.OP, HostKind.RANGE)
+    updates = launched.rows(OPTIMIZER)
     again = launched.under(FORWARD) & launched.under(BACKWARD)
     device = float(launched.work.sum())
     return Mode(

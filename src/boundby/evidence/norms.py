@@ -9,7 +9,6 @@ import numpy as np
 
 from boundby.evidence.launched import Launched
 from boundby.evidence.phases import BACKWARD
-from boundby.evidence.updates import launched_by_update
 
 MEAN = re.compile(r"^aten::(mean|var|var_mean|std|sum|linalg_vector_norm|norm)$")
 ROOT = re.compile(r"^aten::(rsqrt|sqrt)$")
@@ -37,7 +36,7 @@ def find_norms(launched: Launched) -> Norms:
     device = float(launched.work.sum())
     if not device:
         return Norms()
-    outside = ~launched_by_update(launched) & ~launched.under(BACKWARD)
+    outside = ~launched.by_update & ~launched.under(BACKWARD)
     mean = np.flatnonzero(launched.by(MEAN) & outside)
     root = np.flatnonzero(launched.by(ROOT) & outside)
     inside, count = np.zeros(len(launched), dtype=np.bool_), 0

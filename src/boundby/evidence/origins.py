@@ -10,7 +10,6 @@ import numpy as np
 from boundby.evidence.launched import Launched
 from boundby.evidence.loops import find_loop
 from boundby.evidence.naming import Bools
-from boundby.evidence.updates import launched_by_update
 from boundby.units import NS_PER_US
 
 ELEMENTWISE = re.compile(r"elementwise_kernel|elementwise_kernel_with_index")
@@ -51,19 +50,25 @@ def find_origins(launched: Launched) -> Origins:
     """Where the launches of the steps come from; all None without launches."""
     if not len(launched):
         return Origins()
-    update, casts = launched_by_update(launched), is_cast(launched)
+    update, casts = launched.by_update, is_cast(launched)
     loop = find_loop(launched)
     chained = in_chain(launched, launched.kernels(ELEMENTWISE) & launched.alone & ~update)
     small = launched.is_kernel & (launched.work < SMALL_US * NS_PER_US)
     owner = np.select([update, casts, loop.inside, chained, small], [0, 1, 2, 3, 4], default=5)
-    shares = np.bincount(owner, minlength=6) / len(launched)
-    device = launched.work.sum()
-    merged = float(launched.work[chained].sum() / device) if device else None
+    optimizer, cast, python_loop, elementwise, short, other = (
+        np.bincount(owner, minlength=6) / len(launched)
+    ).tolist()
+    device = float(launched.work.sum())
     return Origins(
-        *shares.tolist(),
+        optimizer=optimizer,
+        casts=cast,
+        python_loop=python_loop,
+        elementwise=elementwise,
+        small=short,
+        other=other,
         loop_repeats=loop.repeats or None,
-        elementwise_device=merged,
-        casts_device=float(launched.work[casts].sum() / device) if device else None,
+        elementwise_device=float(launched.work[chained].sum()) / device if device else None,
+        casts_device=float(launched.work[casts].sum()) / device if device else None,
     )
 
 
@@ -79,7 +84,9 @@ def _keeps_type(launched: Launched, candidates: Bools) -> Bools:
     signature = launched.signatures()
     same = np.zeros(len(launched.timeline.recording.signatures) + 1, dtype=np.bool_)
     for index in np.unique(signature[candidates]).tolist():
-        same[index] = index >= 0 and _same_types(launched.timeline.recording.signatures[index].types)
+        same[index] = index >= 0 and _same_types(
+            launched.timeline.recording.signatures[index].types
+        )
     return np.asarray(same[signature], dtype=np.bool_)
 
 

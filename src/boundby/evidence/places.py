@@ -70,9 +70,15 @@ def top_python(timeline: Timeline) -> tuple[Evidence, ...]:
     )
 
 
-def describe(place: Place, kind: str, recording: Recording) -> str:
-    """``step in train.py (defined at line 42; see lines 45 and 51)``; lines by kind, if known."""
-    lines = candidate_lines(place, kind, recording.source.path)
+def describe(place: Place, kind: str, recording: str) -> str:
+    """``step in train.py (defined at line 42; see lines 45 and 51)``; the latter where known.
+
+    Args:
+        place: A function.
+        kind: What to look for in it, as ``candidate_lines`` takes it.
+        recording: Path of the recording.
+    """
+    lines = candidate_lines(place, kind, recording)
     see = f"; see line{'s' if len(lines) > 1 else ''} {listed(lines)}" if lines else ""
     return f"{place.function} in {place.file} (defined at line {place.line}{see})"
 
@@ -85,7 +91,7 @@ def _facts(
         if time[index] < max(WORTH_SAYING * span, 1):
             return
         place, each = frames.places[index], ms(time[index]) / len(timeline.steps)
-        name = describe(place, "loop", timeline.recording)
+        name = describe(place, "loop", timeline.recording.source.path)
         text = f"{name} spends {figure(each)} ms a step in {what}, library code it calls included"
         yield Evidence(identity, each, "ms", text, "measured", (place,))
 

@@ -73,7 +73,7 @@ def _bodies(tree: ast.Module, place: Place) -> Iterator[ast.expr | ast.stmt]:
         yield from _own_nodes(tree)
         return
     for node in ast.walk(tree):
-        if isinstance(node, FUNCTIONS) and _first_line(node) == place.line:
+        if isinstance(node, FUNCTIONS) and _first_line(node) <= place.line <= node.lineno:
             yield from _own_nodes(node)
 
 

@@ -104,6 +104,6 @@ def _fact(recording: Recording, row: SyncRow) -> Evidence:
     if row.outstanding_device_ms is not None:
         text += f", with {figure(row.outstanding_device_ms)} ms of device work outstanding"
     if row.where:
-        text += f", in {describe(row.where[0], row.kind, recording)}"
+        text += f", in {describe(row.where[0], row.kind, recording.source.path)}"
     identity = f"wait-{row.kind}"
     return Evidence(identity, row.count_per_step, "count", text, "measured", row.where)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
-_BEFORE_TENSOR_CORES = re.compile(r"\b(K\d0|M\d0|P4|P40|P100|TITAN X|GTX)\b|GeForce (GT|GTX)\b", re.I)
-_FP16_ONLY = re.compile(r"\b(V100|TITAN V|T4|T4G|TITAN RTX|RTX 20\d\d|Quadro RTX)\b", re.I)
-_TENSOR_CORES = re.compile(
-    r"\b(A\d{1,3}|A800|L4|L40S?|H\d{2,3}|H800|GH200|B\d{2,3}|GB\d{3}|RTX [3456]\d\d\d)\b", re.I
+_BEFORE_TENSOR_CORES = re.compile(
+    r"\b(K\d0|M\d0|P4|P40|P100|TITAN X|GTX)\b|GeForce (GT|GTX)\b", re.IGNORECASE
 )
-_AMD = re.compile(r"\bMI\d|Radeon|\bAMD\b", re.I)
+_FP16_ONLY = re.compile(r"\b(V100|TITAN V|T4|T4G|TITAN RTX|RTX 20\d\d|Quadro RTX)\b", re.IGNORECASE)
+_TENSOR_CORES = re.compile(
+    r"\b(A\d{1,3}|A800|L4|L40S?|H\d{2,3}|H800|GH200|B\d{2,3}|GB\d{3}|RTX [3456]\d\d\d)\b",
+    re.IGNORECASE,
+)
+_AMD = re.compile(r"\bMI\d|Radeon|\bAMD\b", re.IGNORECASE)
 
 
 def has_tf32(device: str | None) -> bool | None:

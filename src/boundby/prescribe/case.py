@@ -37,6 +37,10 @@ class Live:
     fp32_checked: bool | None = None
 
 
+NO_SIGNS = Signs()
+NO_LIVE = Live()
+
+
 @dataclass(frozen=True)
 class Case:
     """One diagnosed program.
@@ -60,5 +64,5 @@ class Case:
     syncs: tuple[SyncRow, ...]
     ops: tuple[OpRow, ...]
     ranges: tuple[RangeRow, ...]
-    signs: Signs = Signs()
-    live: Live = Live()
+    signs: Signs = NO_SIGNS
+    live: Live = NO_LIVE

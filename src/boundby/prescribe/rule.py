@@ -14,6 +14,9 @@ HOST: tuple[Part, ...] = ("python", "submission")
 DEVICE: tuple[Part, ...] = ("device-compute", "device-memory", "device-other")
 
 
+NO_COSTS = Costs()
+
+
 class Turn(IntEnum):
     """Whose turn it is among changes of like gain."""
 
@@ -77,4 +80,4 @@ class Rule:
     risk: Risk
     edit: str | Applies | None = None
     no_estimate: str = ""
-    costs: Costs = Costs()
+    costs: Costs = NO_COSTS

@@ -88,7 +88,7 @@ def find_idle_steps(facts: Facts) -> Quality | None:
     """Steps in which nothing was launched."""
     host = facts.recording.host
     steps = np.flatnonzero(facts.step)
-    if not len(steps) or not facts.has_work.any() or facts.is_incomplete:
+    if not len(steps) or not facts.kernel.any() or facts.is_incomplete:
         return None
     launches = host.start[facts.has_work]
     until = np.searchsorted(launches, host.end[steps])

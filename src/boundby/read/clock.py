@@ -86,7 +86,7 @@ def drop_overlong(host: Table, device: Table) -> int:
     overlong = dur > high - low
     if not overlong.any():
         return 0
-    order = np.lexsort((start, device["stream"], device["device"]))
+    order = np.lexsort((-dur, start, device["stream"], device["device"]))
     same = np.ones(len(order) - 1, dtype=bool)
     for name in ("stream", "device"):
         same &= device[name][order][1:] == device[name][order][:-1]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from boundby.intervals import Ints
 from boundby.replay.program import NOTHING, PointKind, Program
 from boundby.timeline.hostline import LineKind
 
@@ -46,6 +48,21 @@ def no_sync(program: Program) -> Program:
     return without_host(replace(program, points=free), LineKind.SYNC)
 
 
+def no_sync_of(program: Program, calls: Ints) -> Program:
+    """As ``no_sync``, but only for the waits of these host calls (rows of ``Recording.host``)."""
+    points = program.points
+    chosen = (points.kind == PointKind.WAIT) & np.isin(points.call, calls)
+    host = points.host.copy()
+    host[chosen, LineKind.SYNC] = 0
+    freed = replace(
+        points,
+        target=np.where(chosen, NOTHING, points.target),
+        wake=np.where(chosen, 0, points.wake),
+        host=host,
+    )
+    return replace(program, points=freed)
+
+
 def no_python(program: Program) -> Program:
     """Host time that no operator or call covers gone."""
     return without_host(program, LineKind.PYTHON)
@@ -71,8 +88,13 @@ def device_only(program: Program) -> Program:
 
 def scaled_host(program: Program, scale: float) -> Program:
     """Launch calls, operators and Python take ``scale`` times as long."""
+    return scaled_kinds(program, COMPUTED_HOST, scale)
+
+
+def scaled_kinds(program: Program, kinds: Sequence[LineKind], scale: float) -> Program:
+    """Host time of these kinds takes ``scale`` times as long."""
     host = program.points.host.copy()
-    columns = list(COMPUTED_HOST)
+    columns = list(kinds)
     host[:, columns] = np.rint(host[:, columns] * scale).astype(np.int64)
     return program.with_host(host)
 

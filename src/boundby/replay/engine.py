@@ -4,11 +4,11 @@ The host walks through the points. A launch makes its work available; the work s
 available, its stream is free and the work it waits for is done. A wait holds the host until the
 awaited work is done; a launch holds it while the queue is full. O(points).
 
-Between two waits nothing flows back from device to host (unless the queue is full), so a stretch
-of launches is a running sum on the host and, per stream, a running maximum on the device:
+Between two waits nothing but a full queue flows back from device to host, so a stretch of launches is a running sum on the host and, per stream, a running maximum on the device:
 ``end[i] = c[i] + max(free, max over j <= i of available[j] + dur[j] - c[j])`` with ``c`` the
-running sum of lead and duration. Long stretches are computed so, in numpy; short ones, stretches
-with dependencies between streams, and stretches that meet a full queue point by point.
+running sum of lead and duration. A full queue is the same running maximum on the host, over chunks
+no longer than the queue. Long stretches are computed so, in numpy; short ones, and programs with
+dependencies between streams, point by point.
 """
 
 from __future__ import annotations
@@ -93,42 +93,40 @@ class _State:
         """One stretch in numpy; False, with nothing changed, where that does not hold."""
         if self.has_dependencies:
             return False
-        at = self.now + np.cumsum(self.host[first:last])
-        launches = np.flatnonzero(self.points.kind[first:last] == PointKind.LAUNCH)
-        items = self.points.target[first:last][launches]
-        start, end, free = self._advance_streams(items, at[launches])
-        if self._meets_full_queue(items, at[launches], end):
-            return False
-        self.start[items], self.end[items] = start, end
-        self.free = free
-        self.point[first:last] = at
-        self.now = int(at[-1])
+        for begin in range(first, last, self.limit):
+            self._run_chunk(begin, min(begin + self.limit, last))
         if self.points.kind[last - 1] == PointKind.WAIT:
             self._wait_at(last - 1)
         return True
 
-    def _advance_streams(self, items: Ints, at: Ints) -> tuple[Ints, Ints, list[int]]:
-        work, free = self.work, list(self.free)
-        available, dur = at + work.latency[items], work.dur[items]
-        start, end = np.empty_like(available), np.empty_like(available)
-        stream = work.stream[items]
-        for number in np.unique(stream).tolist():
-            mine = np.flatnonzero(stream == number) if len(free) > 1 else slice(None)
+    def _run_chunk(self, first: int, last: int) -> None:
+        """At most ``limit`` points: what a launch may wait for room for is known before."""
+        elapsed = np.cumsum(self.host[first:last])
+        launches = np.flatnonzero(self.points.kind[first:last] == PointKind.LAUNCH)
+        items = self.points.target[first:last][launches]
+        at = self.now + elapsed
+        deep = items >= self.limit
+        if deep.any():
+            room = np.full(last - first, self.now, dtype=np.int64)
+            room[launches[deep]] = self.end[items[deep] - self.limit] - elapsed[launches[deep]]
+            at = elapsed + np.maximum.accumulate(np.maximum(room, self.now))
+        self._advance_streams(items, at[launches])
+        self.point[first:last] = at
+        self.now = int(at[-1])
+
+    def _advance_streams(self, items: Ints, at: Ints) -> None:
+        work = self.work
+        available, dur, stream = at + work.latency[items], work.dur[items], work.stream[items]
+        for number in range(len(self.free)):
+            mine = np.flatnonzero(stream == number) if len(self.free) > 1 else slice(None)
+            if not len(items[mine]):
+                continue
             total = np.cumsum(work.lead[items][mine] + dur[mine])
             reach = np.maximum.accumulate(available[mine] + dur[mine] - total)
-            end[mine] = total + np.maximum(reach, free[number])
-            start[mine] = end[mine] - dur[mine]
-            free[number] = int(end[mine][-1])
-        return start, end, free
-
-    def _meets_full_queue(self, items: Ints, at: Ints, end: Ints) -> bool:
-        deep = items >= self.limit
-        if not deep.any():
-            return False
-        ahead = items[deep] - self.limit
-        inside = ahead >= items[0]
-        ends = np.where(inside, end[np.where(inside, ahead - items[0], 0)], self.end[ahead])
-        return bool((ends > at[deep]).any())
+            end = total + np.maximum(reach, self.free[number])
+            self.end[items[mine]] = end
+            self.start[items[mine]] = end - dur[mine]
+            self.free[number] = int(end[-1])
 
     def _wait_at(self, point: int) -> None:
         target = int(self.points.target[point])

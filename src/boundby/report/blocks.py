@@ -44,13 +44,12 @@ class Space:
 
     Attributes:
         width: Columns right of the labels.
-        full, empty, sliver: Characters of a bar: filled, free, and a part too small to fill one.
+        full, sliver: Characters of a bar: filled, and for a part too small to fill one.
         detail: All of everything instead of the deciding few.
     """
 
     width: int
     full: str = "#"
-    empty: str = " "
     sliver: str = "."
     detail: bool = False
 
@@ -185,7 +184,8 @@ def quality(diagnosis: Diagnosis, space: Space) -> list[Line]:
     found = sorted(diagnosis.quality, key=lambda finding: SEVERITIES.index(finding.severity))
     shown = [finding for finding in found if space.detail or finding.severity != "info"]
     kept = shown if space.detail else shown[:FINDINGS_SHOWN]
-    body = [row for finding in kept for row in _finding(finding, space)]
+    reason = diagnosis.verdict.undecided_reason
+    body = [row for finding in kept for row in _finding(finding, reason, space)]
     hidden = len(found) - len(kept)
     if hidden and kept:
         body.append(line(f"and {_plural(hidden, 'more note')}: --verbose", "dim"))
@@ -229,7 +229,8 @@ def _first(diagnosis: Diagnosis, paying: list[Prescription], space: Space) -> li
 
 def _observed(times: StepTimes) -> str:
     if times.drained_ms is None:
-        return f"{numbers.ms(times.range_ms.median)} on the host as observed (median)"
+        median = times.range_ms.median
+        return f"{numbers.ms(median)} observed on the host" if median else "no step time observed"
     full = f" ({numbers.ms(times.steady_ms)} with a full queue)" if times.steady_ms else ""
     return f"{numbers.ms(times.drained_ms)} observed{full}"
 
@@ -244,7 +245,7 @@ def _bar(before: float, share: float, room: int, space: Space) -> str:
     start = min(round(before * room), room - 1)
     length = min(round((before + share) * room), room) - start
     drawn = space.full * length if length > 0 else space.sliver
-    return (space.empty * start + drawn).ljust(room, space.empty)
+    return (" " * start + drawn).ljust(room)
 
 
 def _fact(fact: Evidence) -> str:
@@ -316,10 +317,13 @@ def _predicted(change: Prescription) -> str:
     return "no estimate" if change.predicted_ms is None else numbers.ms(change.predicted_ms)
 
 
-def _finding(finding: Quality, space: Space) -> list[Line]:
-    head = Span(f"{finding.severity}: {sanitize.shown(finding.id)}  ", finding.severity)
-    text = sanitize.shown(finding.message)
-    return entry(head, text, space.width, column=len(head.text))
+def _finding(finding: Quality, reason: str | None, space: Space) -> list[Line]:
+    """One finding; the one that is printed as the reason of an abstention is not said twice."""
+    name = sanitize.shown(finding.id)
+    head = Span(f"{finding.severity}: {name}  ", finding.severity)
+    is_said = finding.message == reason
+    text = f"voids the verdict: boundby explain {name}" if is_said else finding.message
+    return entry(head, sanitize.shown(text), space.width, column=len(head.text))
 
 
 def _launches(count: float | None) -> str:

@@ -58,7 +58,7 @@ def section(label: str, body: Iterable[Line]) -> list[Line]:
     """The body with its label beside the first line; nothing where there is no body."""
     lines = []
     for row in body:
-        lines.append((Span(label.ljust(LABEL_WIDTH), "label"), *row))
+        lines.append((Span(label.ljust(LABEL_WIDTH), "label" if label else ""), *row))
         label = ""
     return lines
 

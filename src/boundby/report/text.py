@@ -30,7 +30,7 @@ def render(diagnosis: Diagnosis, look: Look, wanted: Tables | None = None) -> st
     """The whole report, ending in a newline."""
     space = blocks.Space(width=look.width - LABEL_WIDTH, detail=look.detail)
     if look.unicode:
-        space = blocks.Space(space.width, BLOCK, " ", SLIVER, look.detail)
+        space = blocks.Space(space.width, BLOCK, SLIVER, look.detail)
     groups = [*blocks.report_lines(diagnosis, space)]
     if wanted and wanted.ops:
         groups.append(tables.ops(diagnosis, look.width, wanted.ops))

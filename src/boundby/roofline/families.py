@@ -73,60 +73,76 @@ _NAMES: tuple[tuple[Family, str], ...] = (
     (Family.MEMSET, r"^Memset|^FillBuffer"),
     (
         Family.COMMUNICATION,
-        r"(?i)nccl|rccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|cross_device"
-        r"|one_?shot|two_?shot|multimem|mscclpp|msccl|nvshmem|quick_?reduce|sendrecv|deep_ep"
-        r"|internode|intranode|symm_mem|barrier_kernel",
+        (
+            r"(?i)nccl|rccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|cross_device"
+            r"|one_?shot|two_?shot|multimem|mscclpp|msccl|nvshmem|quick_?reduce|sendrecv|deep_ep"
+            r"|internode|intranode|symm_mem|barrier_kernel"
+        ),
     ),
     (
         Family.ATTENTION,
-        r"(?i)fmha|flash_?(fwd|bwd|attn|attention|decod|prefill)|sdpa|attn_(fwd|bwd)"
-        r"|(unified|paged|mem_eff|efficient|flex|decode|prefill|ragged|batch)\w*_?attention"
-        r"|Attention(Backward)?Kernel|PyTorchMemEff|Batch(Decode|Prefill)With|_attn|mla_"
-        r"|compute_dot_do_o|convert_dq|dot_do_o|FusedMultiHead|attention_(kernel|fwd|bwd|reduce)"
-        r"|attention_ll|(fwd|bwd)_grouped_kernel_stage",
+        (
+            r"(?i)fmha|flash_?(fwd|bwd|attn|attention|decod|prefill)|sdpa|attn_(fwd|bwd)"
+            r"|(unified|paged|mem_eff|efficient|flex|decode|prefill|ragged|batch)\w*_?attention"
+            r"|Attention(Backward)?Kernel|PyTorchMemEff|Batch(Decode|Prefill)With|_attn|mla_"
+            r"|compute_dot_do_o|convert_dq|dot_do_o|FusedMultiHead|attention_(kernel|fwd|bwd|reduce)"
+            r"|attention_ll|(fwd|bwd)_grouped_kernel_stage"
+        ),
     ),
     (
         Family.CONVOLUTION,
-        r"(?i)scudnn|hcudnn|icudnn|winograd|implicit_(gemm|convolve)|explicit_convolve|(w|d)grad"
-        r"|fprop|convolve|grouped_?conv|im2d?2?col|col2im|dgrad_engine|wgrad_alg|igemm_(fwd|bwd|wrw)"
-        r"|conv(olution)?_?[123]?d|conv_?depthwise|depthwise_?conv|_conv_|ConvolutionKernel"
-        r"|naive_conv|fft2d_|flip_filter|compute\w*OffsetsKernel|miopenSp|xdlops_bwd_weight"
-        r"|_convolution_|gridwise_convolution|ConvHipImplicit|MIOpenConv"
-        r"|init_device_workspace_kernel<\w*xmma",
+        (
+            r"(?i)scudnn|hcudnn|icudnn|winograd|implicit_(gemm|convolve)|explicit_convolve|(w|d)grad"
+            r"|fprop|convolve|grouped_?conv|im2d?2?col|col2im|dgrad_engine|wgrad_alg|igemm_(fwd|bwd|wrw)"
+            r"|conv(olution)?_?[123]?d|conv_?depthwise|depthwise_?conv|_conv_|ConvolutionKernel"
+            r"|naive_conv|fft2d_|flip_filter|compute\w*OffsetsKernel|miopenSp|xdlops_bwd_weight"
+            r"|_convolution_|gridwise_convolution|ConvHipImplicit|MIOpenConv"
+            r"|init_device_workspace_kernel<\w*xmma"
+        ),
     ),
     (
         Family.MATMUL,
-        r"(?i)gemm|nvjet|Cijk_|cutlass|xmma|splitKreduce|gemv|gevm|matmul"
-        r"|cublas|s884|s1688|s16816|wmma|wgmma|rocblas|hipblas|marlin|bmm|moe_(kernel|mm)"
-        r"|fused_moe|dot_kernel|reduce_1Block_kernel|trsm|syrk|sgemm|dgemm|int4pack|bitsandbytes",
+        (
+            r"(?i)gemm|nvjet|Cijk_|cutlass|xmma|splitKreduce|gemv|gevm|matmul"
+            r"|cublas|s884|s1688|s16816|wmma|wgmma|rocblas|hipblas|marlin|bmm|moe_(kernel|mm)"
+            r"|fused_moe|dot_kernel|reduce_1Block_kernel|trsm|syrk|sgemm|dgemm|int4pack|bitsandbytes"
+        ),
     ),
     (Family.OPTIMIZER, r"(?i)multi_?tensor|adam|adagrad|lamb_|sgd_|foreach|amp_(update|foreach)"),
     (
         Family.CAST,
-        r"(?i)\w+16(to\w+)?_copy_kernel|float8_copy|_copy_kernel_cuda.*LoadWithCast"
-        r"|SubTensorOpWithCast|cast_kernel|castTensor|convert_\w*(fp8|bf16|fp16)|quantize|to_fp8"
-        r"|per_token_(group_)?quant",
+        (
+            r"(?i)\w+16(to\w+)?_copy_kernel|float8_copy|_copy_kernel_cuda.*LoadWithCast"
+            r"|SubTensorOpWithCast|cast_kernel|castTensor|convert_\w*(fp8|bf16|fp16)|quantize|to_fp8"
+            r"|per_token_(group_)?quant"
+        ),
     ),
     (
         Family.NORM,
-        r"(?i)layer_?norm|rms_?norm|group_?norm|batch_?norm|\bbn_(fw|bw)|instance_?norm"
-        r"|GammaBeta|RowwiseMoments|ComputeInternalGradients|ComputeFusedParams"
-        r"|cuComputeGrad|cuApplyLayerNorm|BatchNorm|norm_fwd|norm_bwd|layernorm",
+        (
+            r"(?i)layer_?norm|rms_?norm|group_?norm|batch_?norm|\bbn_(fw|bw)|instance_?norm"
+            r"|GammaBeta|RowwiseMoments|ComputeInternalGradients|ComputeFusedParams"
+            r"|cuComputeGrad|cuApplyLayerNorm|BatchNorm|norm_fwd|norm_bwd|layernorm"
+        ),
     ),
     (Family.SOFTMAX, r"(?i)soft_?max"),
     (
         Family.SORT,
-        r"(?i)sort|topk|top_k|DeviceScan|scan_kernel|DeviceSelect|DeviceCompact|scanThrust"
-        r"|unique|DeviceRadix|DeviceRunLength|DeviceReduceByKey|bitonic|kth|median|lookback_scan"
-        r"|rocprim|cumsum|cumprod|tensor_kernel_scan|histogram|merge_sort|DevicePartition"
-        r"|_(sum_bitmatrix|combined_routing)",
+        (
+            r"(?i)sort|topk|top_k|DeviceScan|scan_kernel|DeviceSelect|DeviceCompact|scanThrust"
+            r"|unique|DeviceRadix|DeviceRunLength|DeviceReduceByKey|bitonic|kth|median|lookback_scan"
+            r"|rocprim|cumsum|cumprod|tensor_kernel_scan|histogram|merge_sort|DevicePartition"
+            r"|_(sum_bitmatrix|combined_routing)"
+        ),
     ),
     (
         Family.INDEX,
-        r"(?i)gather|scatter|embedding|(?<!source_)(?<!with_)index|reshape_and_cache|kvcache|kv_cache|kv_indices"
-        r"|permute_\w*(data|lengths|embs)|bucketize|rotary|masked_select|flatten_kernel"
-        r"|nonzero|lookup|linearize|token_ids|block_table|grid_sampler|_page_table|req_to_token"
-        r"|moe_align|sparse_features",
+        (
+            r"(?i)gather|scatter|embedding|(?<!source_)(?<!with_)index|reshape_and_cache|kvcache|kv_cache|kv_indices"
+            r"|permute_\w*(data|lengths|embs)|bucketize|rotary|masked_select|flatten_kernel"
+            r"|nonzero|lookup|linearize|token_ids|block_table|grid_sampler|_page_table|req_to_token"
+            r"|moe_align|sparse_features"
+        ),
     ),
     (
         Family.RANDOM,
@@ -134,10 +150,12 @@ _NAMES: tuple[tuple[Family, str], ...] = (
     ),
     (
         Family.COPY,
-        r"(?i)CatArray|batched_transpose|transpose|NchwToNhwc|NhwcToNchw|nchw2nhwc|direct_copy"
-        r"|copy_kernel|copy_device_to_device|CNHW|permute|triu_tril|roll_kernel|flip_kernel"
-        r"|pad_kernel|reflection_pad|replication_pad|split_with_sizes|stack_kernel"
-        r"|__amd_rocclr_copyBuffer|unfold|copyBuffer|im2row",
+        (
+            r"(?i)CatArray|batched_transpose|transpose|NchwToNhwc|NhwcToNchw|nchw2nhwc|direct_copy"
+            r"|copy_kernel|copy_device_to_device|CNHW|permute|triu_tril|roll_kernel|flip_kernel"
+            r"|pad_kernel|reflection_pad|replication_pad|split_with_sizes|stack_kernel"
+            r"|__amd_rocclr_copyBuffer|unfold|copyBuffer|im2row"
+        ),
     ),
     (
         Family.MEMSET,
@@ -146,17 +164,21 @@ _NAMES: tuple[tuple[Family, str], ...] = (
     (Family.FFT, r"(?i)\w*_fft|fft_|cufft|rocfft|multi_bluestein"),
     (
         Family.REDUCTION,
-        r"(?i)reduce|reduction|pool|nll_loss|ClassNLL|loss\w*_kernel|ctc_|argmax"
-        r"|argmin|Welford|sum_kernel|mean_kernel|norm_kernel|l2norm|adaptive_average|cdist|scal_kernel"
-        r"|max_kernel|asum|nrm2|trace_kernel|cross_entropy",
+        (
+            r"(?i)reduce|reduction|pool|nll_loss|ClassNLL|loss\w*_kernel|ctc_|argmax"
+            r"|argmin|Welford|sum_kernel|mean_kernel|norm_kernel|l2norm|adaptive_average|cdist|scal_kernel"
+            r"|max_kernel|asum|nrm2|trace_kernel|cross_entropy"
+        ),
     ),
     (
         Family.ELEMENTWISE,
-        r"(?i)elementwise|elemwise|pointwise|act_and_mul"
-        r"|silu|gelu|relu|sigmoid|swiglu|upsample|interpol|SubTensorOp|scalePackedTensor|epilogue"
-        r"|TensorOp|add_kernel|mul_kernel|addTensor|OpTensor|ActivationFwd|ActivationBwd"
-        r"|activation|bias_|arange|range_kernel|linspace|masked_scale|where_kernel|clamp|scale_kernel"
-        r"|lstm|gru_|LSTM|RNN|_rnn|CUDAFunctor|lambda|axpy|apply_kernel|kernelPointwise|qkv",
+        (
+            r"(?i)elementwise|elemwise|pointwise|act_and_mul"
+            r"|silu|gelu|relu|sigmoid|swiglu|upsample|interpol|SubTensorOp|scalePackedTensor|epilogue"
+            r"|TensorOp|add_kernel|mul_kernel|addTensor|OpTensor|ActivationFwd|ActivationBwd"
+            r"|activation|bias_|arange|range_kernel|linspace|masked_scale|where_kernel|clamp|scale_kernel"
+            r"|lstm|gru_|LSTM|RNN|_rnn|CUDAFunctor|lambda|axpy|apply_kernel|kernelPointwise|qkv"
+        ),
     ),
     (Family.UNKNOWN, r"."),
 )

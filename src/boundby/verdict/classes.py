@@ -38,7 +38,13 @@ def device_share(shares: Mapping[Part, float]) -> float:
 
 
 def leading_part(shares: Mapping[Part, float]) -> Part:
-    """The part that names the class: of the device from 90% on, else the largest of the host."""
+    """The part that names the class: of the device from 90% on, else the largest of the host.
+
+    Exposed communication is time that other ranks decide: it leads wherever it is the largest
+    part of the whole step.
+    """
+    if shares and max(shares, key=lambda part: shares[part]) == "device-communication":
+        return "device-communication"
     kinds = DEVICE_CLASS if device_share(shares) >= DEVICE_BOUND else HOST_CLASS
     return max(kinds, key=lambda part: _weight(shares, part))
 

@@ -1,23 +1,11 @@
-"""A tiny trace as both lines."""
+"""Recordings of programs whose limits are known."""
 
-import itertools
+from pathlib import Path
 
 import pytest
 
 from boundby.read import read_recording
 from boundby.timeline.timeline import build_timeline
-
-
-@pytest.fixture(scope="session")
-def timeline_of(tmp_path_factory):
-    """Return a function that reads a built trace back and lays out its timeline."""
-    folder = tmp_path_factory.mktemp("traces")
-    number = itertools.count()
-
-    def lay_out(trace):
-        return build_timeline(read_recording(trace.write(folder / f"{next(number)}.json")))
-
-    return lay_out
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +16,9 @@ def recorded(shared):
         return build_timeline(read_recording(shared / "traces" / "h200" / f"{name}.json.gz"))
 
     return lay_out
+
+
+@pytest.fixture(scope="session")
+def real():
+    """Return the folder of the project's own recordings."""
+    return Path(__file__).resolve().parents[2] / "real"

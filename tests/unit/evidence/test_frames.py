@@ -30,7 +30,7 @@ def test_frames_of_the_user(name, place):
         "json/encoder.py(183): encode",
         "random.py(242): _randbelow_with_getrandbits",
         "tqdm/std.py(1160): __iter__",
-        "/tmp/torchinductor_me/4o/c4ox.py(10): call",
+        "/var/torchinductor_me/4o/c4ox.py(10): call",
         "<frozen os>(680): __getitem__",
         "<string>(2): __init__",
         "<built-in method item of Tensor object at 0x7f00deb06fd0>",

@@ -1,9 +1,10 @@
 import pytest
-from builders import Trace
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boundby.evidence.operators import operator_rows
+from builders import Trace
+from worlds import timeline_of
 
 
 def by_name(timeline):
@@ -22,7 +23,7 @@ def linear_twice():
     return trace
 
 
-def test_times_are_per_step_and_self_excludes_direct_children(timeline_of):
+def test_times_are_per_step_and_self_excludes_direct_children():
     rows = by_name(timeline_of(linear_twice()))
 
     linear, addmm, call = rows["aten::linear"], rows["aten::addmm"], rows["cudaLaunchKernel"]
@@ -32,7 +33,7 @@ def test_times_are_per_step_and_self_excludes_direct_children(timeline_of):
     assert (call.self_host_ms, call.total_host_ms) == pytest.approx((0.005, 0.005))
 
 
-def test_device_time_is_the_innermost_operators_and_its_holders_total(timeline_of):
+def test_device_time_is_the_innermost_operators_and_its_holders_total():
     rows = by_name(timeline_of(linear_twice()))
 
     linear, addmm, call = rows["aten::linear"], rows["aten::addmm"], rows["cudaLaunchKernel"]
@@ -41,13 +42,13 @@ def test_device_time_is_the_innermost_operators_and_its_holders_total(timeline_o
     assert (call.self_device_ms, call.total_device_ms) == (0, 0)
 
 
-def test_most_device_time_comes_first_then_most_host_time(timeline_of):
+def test_most_device_time_comes_first_then_most_host_time():
     names = [row.name for row in operator_rows(timeline_of(linear_twice()))]
 
     assert names == ["aten::linear", "aten::addmm", "cudaLaunchKernel"]
 
 
-def test_an_operator_that_calls_itself_counts_once_in_its_total(timeline_of):
+def test_an_operator_that_calls_itself_counts_once_in_its_total():
     trace = Trace()
     trace.step(1, 0, 100)
     trace.op("aten::to", 10, 50)
@@ -61,7 +62,7 @@ def test_an_operator_that_calls_itself_counts_once_in_its_total(timeline_of):
     assert (row.self_device_ms, row.total_device_ms) == pytest.approx((0.007, 0.007))
 
 
-def test_work_that_no_operator_launched_is_the_calls(timeline_of):
+def test_work_that_no_operator_launched_is_the_calls():
     trace = Trace()
     trace.step(1, 0, 100)
     graph = trace.launch(10, 20, name="cudaGraphLaunch")
@@ -73,7 +74,7 @@ def test_work_that_no_operator_launched_is_the_calls(timeline_of):
     assert (row.self_device_ms, row.total_device_ms) == pytest.approx((0.024, 0.024))
 
 
-def test_what_another_thread_does_meanwhile_is_no_child(timeline_of):
+def test_what_another_thread_does_meanwhile_is_no_child():
     trace = Trace()
     trace.step(1, 0, 100)
     trace.op("aten::mul", 10, 50)
@@ -82,7 +83,7 @@ def test_what_another_thread_does_meanwhile_is_no_child(timeline_of):
     assert by_name(timeline_of(trace))["aten::mul"].self_host_ms == pytest.approx(0.050)
 
 
-def test_a_child_rounded_beyond_its_parent_takes_no_more_than_the_parent_has(timeline_of):
+def test_a_child_rounded_beyond_its_parent_takes_no_more_than_the_parent_has():
     trace = Trace()
     trace.step(1, 0, 100)
     trace.op("aten::linear", 10, 20)
@@ -93,7 +94,7 @@ def test_a_child_rounded_beyond_its_parent_takes_no_more_than_the_parent_has(tim
     assert rows["aten::linear"].self_host_ms == pytest.approx(0.005)
 
 
-def test_what_lies_outside_the_steps_is_not_counted(timeline_of):
+def test_what_lies_outside_the_steps_is_not_counted():
     trace = linear_twice()
     trace.op("aten::late", 300, 10)
 
@@ -126,7 +127,7 @@ def forests(draw):
 
 
 @given(forests())
-def test_self_times_sum_to_all_time_and_totals_are_no_less(timeline_of, forest):
+def test_self_times_sum_to_all_time_and_totals_are_no_less(forest):
     trace, host_us, device_us = forest
 
     rows = operator_rows(timeline_of(trace))

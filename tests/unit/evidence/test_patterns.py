@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
-from builders import Trace
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boundby.evidence.patterns import idle_time, pattern_facts
 from boundby.intervals import union
+from builders import Trace
+from worlds import timeline_of
 
 
 def facts_of(timeline):
@@ -13,7 +14,7 @@ def facts_of(timeline):
 
 
 def chain(kernels, *, name="vectorized_elementwise_kernel<4, Mul>", dur=4.0, others=0):
-    """One step: operators of 8 us with one kernel each, then ``others`` matrix products of 50 us."""
+    """One step: operators of 8 us with one kernel each, then matrix products of 50 us."""
     trace = Trace()
     trace.step(1, 0, 10 * kernels + 100 * others + 100)
     for index in range(kernels):
@@ -29,14 +30,14 @@ def chain(kernels, *, name="vectorized_elementwise_kernel<4, Mul>", dur=4.0, oth
 # launch-calls
 
 
-def test_launch_calls_are_counted_and_summed(timeline_of):
+def test_launch_calls_are_counted_and_summed():
     fact = facts_of(timeline_of(chain(20)))["launch-calls"]
 
     assert (fact.value, fact.unit, fact.trust) == (pytest.approx(0.1), "ms", "measured")
     assert fact.text.startswith("20 launch calls a step, 5 us on average")
 
 
-def test_a_copy_that_holds_the_host_is_no_launch_call(timeline_of):
+def test_a_copy_that_holds_the_host_is_no_launch_call():
     trace = chain(20)
     call = trace.launch(210, 80, name="cudaMemcpyAsync")
     trace.copy(220, 65, launch=call)
@@ -44,7 +45,7 @@ def test_a_copy_that_holds_the_host_is_no_launch_call(timeline_of):
     assert facts_of(timeline_of(trace))["launch-calls"].value == pytest.approx(0.1)
 
 
-def test_without_device_work_nothing_is_said_of_it(timeline_of):
+def test_without_device_work_nothing_is_said_of_it():
     trace = Trace()
     trace.step(1, 0, 100)
     trace.op("aten::mul", 10, 50)
@@ -55,7 +56,7 @@ def test_without_device_work_nothing_is_said_of_it(timeline_of):
 # fusion-candidates
 
 
-def test_many_elementwise_kernels_can_be_fused(timeline_of):
+def test_many_elementwise_kernels_can_be_fused():
     fact = facts_of(timeline_of(chain(25, others=2)))["fusion-candidates"]
 
     assert fact.value == pytest.approx(0.5)
@@ -72,9 +73,10 @@ def test_many_elementwise_kernels_can_be_fused(timeline_of):
         pytest.param(chain(25, name="triton_poi_fused_mul_0"), id="fused by a compiler"),
         pytest.param(chain(25, name="multi_tensor_apply_kernel"), id="over a list of tensors"),
         pytest.param(chain(0, others=20), id="none"),
+        pytest.param(chain(10, dur=0.1, others=200), id="too little of the device time"),
     ],
 )
-def test_nothing_to_fuse(timeline_of, trace):
+def test_nothing_to_fuse(trace):
     assert "fusion-candidates" not in facts_of(timeline_of(trace))
 
 
@@ -92,7 +94,7 @@ def attention(inner=8, kernels=2):
     return trace
 
 
-def test_an_operator_made_of_many_others_is_named(timeline_of):
+def test_an_operator_made_of_many_others_is_named():
     fact = facts_of(timeline_of(attention()))["composite-op"]
 
     assert fact.value == pytest.approx(0.2)
@@ -100,6 +102,10 @@ def test_an_operator_made_of_many_others_is_named(timeline_of):
         "aten::my_attention takes 0.2 ms of recorded host time a step, 8% of it in itself and the "
         "rest in the 8 operators inside each call"
     )
+
+
+def test_without_launches_operators_inside_are_enough():
+    assert "composite-op" in facts_of(timeline_of(attention(kernels=0)))
 
 
 @pytest.mark.parametrize(
@@ -110,14 +116,14 @@ def test_an_operator_made_of_many_others_is_named(timeline_of):
         pytest.param(chain(20), id="flat"),
     ],
 )
-def test_no_composite(timeline_of, trace):
+def test_no_composite(trace):
     assert "composite-op" not in facts_of(timeline_of(trace))
 
 
 # phase-optimizer
 
 
-def test_the_optimizers_share_of_time_and_launches(timeline_of):
+def test_the_optimizers_share_of_time_and_launches():
     trace = chain(10)
     trace.range("Optimizer.step#SGD.step", 110, 50)
     for index in range(10):
@@ -132,7 +138,7 @@ def test_the_optimizers_share_of_time_and_launches(timeline_of):
     )
 
 
-def test_a_cheap_optimizer_is_not_worth_a_sentence(timeline_of):
+def test_a_cheap_optimizer_is_not_worth_a_sentence():
     trace = chain(40)
     trace.range("Optimizer.step#SGD.step", 450, 6)
     trace.submit("add_", 451, start=458, dur=1)
@@ -153,7 +159,7 @@ def loading(at):
     return trace
 
 
-def test_idle_time_under_loading(timeline_of):
+def test_idle_time_under_loading():
     fact = facts_of(timeline_of(loading(0)))["idle-period"]
 
     assert fact.value == pytest.approx(0.8)
@@ -162,7 +168,21 @@ def test_idle_time_under_loading(timeline_of):
     )
 
 
-def test_loading_while_the_device_works_costs_nothing(timeline_of):
+def test_a_device_that_never_idles_waits_for_no_batch():
+    trace = loading(0)
+    trace.submit("work", 2, start=8, dur=1990, stream=8)
+
+    assert "idle-period" not in facts_of(timeline_of(trace))
+
+
+def test_idle_time_that_loading_is_not_to_blame_for():
+    trace = loading(500)
+    trace.range("enumerate(DataLoader)#_Single.__next__", 960, 5)
+
+    assert "idle-period" not in facts_of(timeline_of(trace))
+
+
+def test_loading_while_the_device_works_costs_nothing():
     assert "idle-period" not in facts_of(timeline_of(loading(500)))
 
 

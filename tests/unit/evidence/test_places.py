@@ -1,17 +1,16 @@
 import pytest
-from builders import Trace
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boundby.evidence.frames import user_frames
 from boundby.evidence.places import places_of, top_python
+from builders import Trace
+from worlds import timeline_of
 
 
 def functions_of(timeline, identity="python-function"):
     return {
-        fact.where[0].function: fact.value
-        for fact in top_python(timeline)
-        if fact.id == identity
+        fact.where[0].function: fact.value for fact in top_python(timeline) if fact.id == identity
     }
 
 
@@ -28,13 +27,13 @@ def hooked():
     return trace
 
 
-def test_a_functions_time_includes_libraries_but_no_operators_and_no_other_function(timeline_of):
+def test_a_functions_time_includes_libraries_but_no_operators_and_no_other_function():
     functions = functions_of(timeline_of(hooked()))
 
     assert functions == pytest.approx({"step": 0.400, "hook": 0.350, "<module>": 0.200})
 
 
-def test_the_costliest_function_comes_first_with_its_definition(timeline_of):
+def test_the_costliest_function_comes_first_with_its_definition():
     first = top_python(timeline_of(hooked()))[0]
 
     assert (first.where[0].file, first.where[0].line, first.where[0].exact) == (
@@ -46,7 +45,7 @@ def test_the_costliest_function_comes_first_with_its_definition(timeline_of):
     )
 
 
-def test_waiting_for_another_threads_backward_is_no_python(timeline_of):
+def test_waiting_for_another_threads_backward_is_no_python():
     trace = hooked()
     op = trace.op("autograd::engine::evaluate_function: MulBackward0", 650, 200, thread=2)
     trace.submit("mul", 660, start=680, dur=10, op=op)
@@ -56,7 +55,7 @@ def test_waiting_for_another_threads_backward_is_no_python(timeline_of):
     assert functions_of(timeline_of(trace))["step"] == pytest.approx(0.200)
 
 
-def test_python_of_a_hook_on_the_autograd_thread_counts_once(timeline_of):
+def test_python_of_a_hook_on_the_autograd_thread_counts_once():
     trace = hooked()
     call = trace.launch(655, thread=2)
     trace.kernel("mul", 700, 10, launch=call)
@@ -68,7 +67,7 @@ def test_python_of_a_hook_on_the_autograd_thread_counts_once(timeline_of):
     assert functions["step"] == pytest.approx(0.200)
 
 
-def test_loading_is_told_apart_and_keeps_its_operators(timeline_of):
+def test_loading_is_told_apart_and_keeps_its_operators():
     trace = hooked()
     trace.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 650, 200)
     trace.frame("data.py(5): __getitem__", 660, 180)
@@ -82,14 +81,14 @@ def test_loading_is_told_apart_and_keeps_its_operators(timeline_of):
     assert functions_of(timeline)["step"] == pytest.approx(0.200)
 
 
-def test_time_outside_the_steps_is_nobodys(timeline_of):
+def test_time_outside_the_steps_is_nobodys():
     trace = hooked()
     trace.frame("setup.py(1): load", 2000, 500)
 
     assert "load" not in functions_of(timeline_of(trace))
 
 
-def test_without_stacks_there_is_nothing_to_name(timeline_of):
+def test_without_stacks_there_is_nothing_to_name():
     trace = Trace()
     trace.step(1, 0, 100)
     op = trace.op("aten::mul", 10, 20)
@@ -97,10 +96,12 @@ def test_without_stacks_there_is_nothing_to_name(timeline_of):
     timeline = timeline_of(trace)
 
     assert top_python(timeline) == ()
-    assert places_of(timeline.recording, timeline.launches.row, user_frames(timeline.recording)) == ()
+    assert (
+        places_of(timeline.recording, timeline.launches.row, user_frames(timeline.recording)) == ()
+    )
 
 
-def test_a_row_belongs_to_the_innermost_frame_of_its_thread_else_of_the_main_one(timeline_of):
+def test_a_row_belongs_to_the_innermost_frame_of_its_thread_else_of_the_main_one():
     trace = hooked()
     for at in (610, 620):
         call = trace.launch(at, thread=2)
@@ -114,12 +115,10 @@ def test_a_row_belongs_to_the_innermost_frame_of_its_thread_else_of_the_main_one
 
 
 @given(
-    st.lists(
-        st.tuples(st.integers(1, 98), st.integers(1, 98), st.sampled_from("abc")), max_size=8
-    ),
+    st.lists(st.tuples(st.integers(1, 98), st.integers(1, 98), st.sampled_from("abc")), max_size=8),
     st.integers(10, 90),
 )
-def test_functions_share_out_the_python_of_a_step(timeline_of, bounds, at):
+def test_functions_share_out_the_python_of_a_step(bounds, at):
     trace = Trace()
     trace.step(1, 0, 100)
     trace.frame("train.py(1): main", 0, 100)

@@ -1,9 +1,10 @@
 import pytest
-from builders import Trace
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boundby.evidence.ranges import range_rows
+from builders import Trace
+from worlds import timeline_of
 
 
 def by_name(timeline):
@@ -32,14 +33,14 @@ def training(*, named=False):
     return trace
 
 
-def test_host_time_is_how_long_a_range_is_open_and_device_time_what_it_launched(timeline_of):
+def test_host_time_is_how_long_a_range_is_open_and_device_time_what_it_launched():
     row = by_name(timeline_of(training()))["Optimizer.step#AdamW.step"]
 
     assert row.count == 1
     assert (row.host_ms, row.device_ms) == pytest.approx((0.200, 0.020))
 
 
-def test_phases_are_derived_where_nobody_named_them(timeline_of):
+def test_phases_are_derived_where_nobody_named_them():
     rows = by_name(timeline_of(training()))
 
     forward, backward = rows["phase: forward"], rows["phase: backward"]
@@ -49,7 +50,7 @@ def test_phases_are_derived_where_nobody_named_them(timeline_of):
     assert [forward.count, backward.count, rows["phase: optimizer"].count] == [1, 1, 1]
 
 
-def test_a_phase_the_user_named_is_not_derived_again(timeline_of):
+def test_a_phase_the_user_named_is_not_derived_again():
     rows = by_name(timeline_of(training(named=True)))
 
     assert rows["forward pass"].device_ms == pytest.approx(0.040)
@@ -57,7 +58,7 @@ def test_a_phase_the_user_named_is_not_derived_again(timeline_of):
     assert "phase: backward" in rows
 
 
-def test_phases_come_last_and_steps_are_no_rows(timeline_of):
+def test_phases_come_last_and_steps_are_no_rows():
     names = [row.name for row in range_rows(timeline_of(training()))]
 
     assert names == [
@@ -69,7 +70,7 @@ def test_phases_come_last_and_steps_are_no_rows(timeline_of):
     ]
 
 
-def test_inference_has_no_phases(timeline_of):
+def test_inference_has_no_phases():
     trace = Trace()
     trace.step(1, 0, 100)
     op = trace.op("aten::mm", 10, 30)
@@ -78,7 +79,7 @@ def test_inference_has_no_phases(timeline_of):
     assert range_rows(timeline_of(trace)) == ()
 
 
-def test_a_range_inside_itself_counts_its_time_once(timeline_of):
+def test_a_range_inside_itself_counts_its_time_once():
     trace = Trace()
     trace.step(1, 0, 100)
     trace.range("block", 10, 50)
@@ -90,7 +91,7 @@ def test_a_range_inside_itself_counts_its_time_once(timeline_of):
     assert row.host_ms == pytest.approx(0.050)
 
 
-def test_names_that_only_count_share_a_row(timeline_of):
+def test_names_that_only_count_share_a_row():
     trace = Trace()
     for number in range(3):
         trace.step(number + 1, 100 * number, 100)
@@ -104,7 +105,7 @@ def test_names_that_only_count_share_a_row(timeline_of):
     assert rows["batch #"].count == 1
 
 
-def test_a_range_on_a_thread_that_submits_nothing_is_left_out(timeline_of):
+def test_a_range_on_a_thread_that_submits_nothing_is_left_out():
     trace = training()
     trace.range("pin memory", 100, 500, thread=9)
 
@@ -112,7 +113,7 @@ def test_a_range_on_a_thread_that_submits_nothing_is_left_out(timeline_of):
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 40), st.integers(7, 9)), min_size=1))
-def test_disjoint_ranges_share_out_the_busy_time_of_all_streams(timeline_of, kernels):
+def test_disjoint_ranges_share_out_the_busy_time_of_all_streams(kernels):
     trace = Trace()
     trace.step(1, 0, 10 * len(kernels) + 200)
     covered = set()

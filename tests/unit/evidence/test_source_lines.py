@@ -3,9 +3,10 @@ import os
 import pytest
 
 from boundby.evidence.facts import Place
+from boundby.evidence.places import describe
 from boundby.evidence.source_lines import candidate_lines
 
-SOURCE = '''\
+SOURCE = """\
 import torch
 
 
@@ -34,7 +35,7 @@ def select(x, mask):
 
 norm = lambda x: x.norm().item()
 torch.cuda.empty_cache()
-'''
+"""
 
 
 @pytest.fixture
@@ -75,6 +76,17 @@ STEP, SELECT, NORM, TOP = at(4), at(20, "select"), at(27, "<lambda>"), at(1, "<m
 )
 def test_lines_of_one_function_that_fit(recording, place, kind, lines):
     assert candidate_lines(place, kind, recording) == lines
+
+
+def test_the_sentence_names_the_lines_if_they_are_known(recording):
+    one, two, none = (
+        describe(place, kind, recording)
+        for place, kind in ((STEP, "explicit-sync"), (STEP, "loop"), (STEP, "allocator"))
+    )
+
+    assert one == "step in train.py (defined at line 4; see line 16)"
+    assert two == "step in train.py (defined at line 4; see lines 7 and 15)"
+    assert none == "step in train.py (defined at line 4)"
 
 
 def test_a_file_below_the_working_folder_may_be_named_in_full(recording, tmp_path):

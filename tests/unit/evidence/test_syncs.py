@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from builders import Trace
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boundby.evidence.syncs import sync_facts, sync_rows
 from boundby.evidence.tables import SyncRow
 from boundby.evidence.waits import outstanding
+from builders import Trace
+from worlds import timeline_of
 
 
 def waiting(*operators, call="cudaStreamSynchronize", steps=2):
@@ -39,41 +40,43 @@ def waiting(*operators, call="cudaStreamSynchronize", steps=2):
         ("explicit-sync", ["aten::linalg_eigh"]),
     ],
 )
-def test_the_operators_around_a_wait_tell_its_kind(timeline_of, kind, operators):
+def test_the_operators_around_a_wait_tell_its_kind(kind, operators):
     (row,) = sync_rows(timeline_of(waiting(*operators)))
 
     assert (row.kind, row.count_per_step, row.cost_ms) == (kind, 1, None)
     assert row.outstanding_device_ms == pytest.approx(0.200)
 
 
-@pytest.mark.parametrize("call", ["cudaDeviceSynchronize", "cudaEventSynchronize", "hipStreamSynchronize"])
-def test_every_spelling_of_a_wait_counts(timeline_of, call):
+@pytest.mark.parametrize(
+    "call", ["cudaDeviceSynchronize", "cudaEventSynchronize", "hipStreamSynchronize"]
+)
+def test_every_spelling_of_a_wait_counts(call):
     assert [row.kind for row in sync_rows(timeline_of(waiting(call=call)))] == ["explicit-sync"]
 
 
 @pytest.mark.parametrize("call", ["cudaMalloc", "cudaFree", "hipMalloc"])
-def test_allocator_calls_are_a_kind_of_their_own_wherever_they_are(timeline_of, call):
+def test_allocator_calls_are_a_kind_of_their_own_wherever_they_are(call):
     assert [row.kind for row in sync_rows(timeline_of(waiting("aten::empty", call=call)))] == [
         "allocator"
     ]
 
 
-def test_polling_is_no_wait(timeline_of):
+def test_polling_is_no_wait():
     assert sync_rows(timeline_of(waiting(call="cudaEventQuery"))) == ()
 
 
-def test_the_most_frequent_kind_comes_first(timeline_of):
-    trace = waiting("aten::item")
+def test_the_most_frequent_kind_comes_first():
+    trace = waiting("aten::item", steps=1)
     for at in (350, 400):
         trace.call("cudaDeviceSynchronize", at, 5)
 
     assert [(row.kind, row.count_per_step) for row in sync_rows(timeline_of(trace))] == [
-        ("explicit-sync", 1),
+        ("explicit-sync", 2),
         ("item", 1),
-    ] or True
+    ]
 
 
-def test_waits_at_the_edges_of_the_recording_are_left_out(timeline_of):
+def test_waits_at_the_edges_of_the_recording_are_left_out():
     trace = waiting("aten::item")
     trace.call("cudaDeviceSynchronize", 2, 5)
     trace.call("cudaDeviceSynchronize", 1900, 50)
@@ -81,7 +84,7 @@ def test_waits_at_the_edges_of_the_recording_are_left_out(timeline_of):
     assert [row.kind for row in sync_rows(timeline_of(trace))] == ["item"]
 
 
-def test_an_operator_that_waits_after_the_last_launch_is_the_programs(timeline_of):
+def test_an_operator_that_waits_after_the_last_launch_is_the_programs():
     trace = waiting("aten::item")
     trace.op("aten::item", 1800, 100)
     trace.call("cudaStreamSynchronize", 1820, 50)
@@ -91,7 +94,7 @@ def test_an_operator_that_waits_after_the_last_launch_is_the_programs(timeline_o
     assert (row.kind, row.count_per_step) == ("item", 1.5)
 
 
-def test_a_drivers_call_inside_a_runtimes_is_one_wait(timeline_of):
+def test_a_drivers_call_inside_a_runtimes_is_one_wait():
     trace = waiting("aten::item", steps=1)
     trace.call("cuStreamSynchronize", 70, 200, category="cuda_driver")
 
@@ -110,7 +113,7 @@ def copying(direction, *, call_us=300.0):
     return trace
 
 
-def test_a_pageable_copy_that_lasts_into_its_own_work_is_a_wait(timeline_of):
+def test_a_pageable_copy_that_lasts_into_its_own_work_is_a_wait():
     (row,) = sync_rows(timeline_of(copying("HtoD (Pageable -> Device)")))
 
     assert (row.kind, row.count_per_step) == ("host-copy", 1)
@@ -125,32 +128,32 @@ def test_a_pageable_copy_that_lasts_into_its_own_work_is_a_wait(timeline_of):
         pytest.param(copying("HtoD (Pageable -> Device)", call_us=20.0), id="handed over"),
     ],
 )
-def test_a_copy_that_lets_the_host_go_is_no_wait(timeline_of, trace):
+def test_a_copy_that_lets_the_host_go_is_no_wait(trace):
     assert sync_rows(timeline_of(trace)) == ()
 
 
-def test_a_copy_and_the_wait_that_follows_it_up_are_one(timeline_of):
+def test_a_copy_and_the_wait_that_follows_it_up_are_one():
     trace = copying("DtoH (Device -> Pageable)")
     trace.call("cudaStreamSynchronize", 410, 10)
 
     assert [row.count_per_step for row in sync_rows(timeline_of(trace))] == [1]
 
 
-def test_a_pinned_copy_that_is_waited_for_is_a_host_copy(timeline_of):
+def test_a_pinned_copy_that_is_waited_for_is_a_host_copy():
     trace = copying("HtoD (Pinned -> Device)", call_us=10)
     trace.call("cudaStreamSynchronize", 120, 270)
 
     assert [row.kind for row in sync_rows(timeline_of(trace))] == ["host-copy"]
 
 
-def test_waits_of_other_threads_are_not_the_host_lines(timeline_of):
+def test_waits_of_other_threads_are_not_the_host_lines():
     trace = waiting("aten::item")
     trace.call("cudaStreamSynchronize", 60, 250, thread=9)
 
     assert [row.count_per_step for row in sync_rows(timeline_of(trace))] == [1]
 
 
-def test_without_device_work_there_are_no_waits(timeline_of):
+def test_without_device_work_there_are_no_waits():
     trace = Trace()
     trace.step(1, 0, 100)
     trace.op("aten::item", 10, 50)
@@ -158,7 +161,7 @@ def test_without_device_work_there_are_no_waits(timeline_of):
     assert sync_rows(timeline_of(trace)) == ()
 
 
-def test_stacks_tell_where_the_host_waits(timeline_of):
+def test_stacks_tell_where_the_host_waits():
     trace = waiting("aten::item")
     for begin in (0, 1000):
         trace.frame("train.py(42): step", begin, 900)
@@ -178,7 +181,7 @@ def test_stacks_tell_where_the_host_waits(timeline_of):
     )
 
 
-def test_a_fact_without_a_place_or_a_queue_ends_early(timeline_of):
+def test_a_fact_without_a_place_or_a_queue_ends_early():
     recording = timeline_of(waiting()).recording
 
     (fact,) = sync_facts(recording, [SyncRow("explicit-sync", 2.5, None, None)])
@@ -194,7 +197,7 @@ def test_a_fact_without_a_place_or_a_queue_ends_early(timeline_of):
     ),
     st.lists(st.integers(0, 400), min_size=1, max_size=5),
 )
-def test_outstanding_work_by_its_definition(timeline_of, launches, moments):
+def test_outstanding_work_by_its_definition(launches, moments):
     trace, kernels, at = Trace(), [], 0
     for gap, delay, dur, stream in launches:
         at += gap + 6

@@ -1,12 +1,12 @@
 """Every kind of damage on real recordings: the same rows, a stated loss, or one line of refusal."""
 
-import damage
 import numpy as np
 import pytest
-from recordings import REAL, all_rows, findings, load
 
+import damage
 from boundby.errors import UnreadableError
 from boundby.read import read_recording
+from recordings import REAL, all_rows, findings, load
 
 TRACES = ("pair_dqn_small_loop.stack", "pair_pageable_h2d", "bf16_ffn_train")
 

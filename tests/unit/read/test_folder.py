@@ -1,10 +1,10 @@
 """Of a folder of traces the one that speaks for it is read, and the others are named."""
 
 import pytest
-from builders import training_steps
 
 from boundby.errors import UnreadableError
 from boundby.read import read_recording
+from builders import training_steps
 
 
 def write(folder, name, *, rank=None, kernels=True):

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from builders import H200, Trace, training_steps
-from recordings import all_rows, device_rows, findings, host_rows, python_rows
 
 from boundby.read import read_recording, rows
 from boundby.read.recording import NONE, Device, DeviceKind, HostKind, Signature, Thread
+from builders import H200, Trace, training_steps
+from recordings import all_rows, device_rows, findings, host_rows, python_rows
 
 US = 1000
 
@@ -27,10 +27,11 @@ def test_a_host_row_holds_what_the_event_says(read):
     call = trace.launch(12, 5, op=op)
     trace.kernel("gemm", 20, 5, launch=call)
 
-    assert host_rows(read(trace))[:2] == [
-        (0, 20_500, "aten::mm", HostKind.OP, ("100", "1"), NONE, op, 7)
-        + (("[[8, 4], []]", '["float", ""]', "", ""),),
-        (1_999, 5_000, "cudaLaunchKernel", HostKind.CALL, ("100", "1"), call, op, NONE, None),
+    shown = ("[[8, 4], []]", '["float", ""]', "", "")
+    thread = ("100", "1")
+    assert host_rows(read(trace)) == [
+        (0, 20_500, "aten::mm", HostKind.OP, thread, NONE, op, 7, shown),
+        (1_999, 5_000, "cudaLaunchKernel", HostKind.CALL, thread, call, op, NONE, None),
     ]
 
 
@@ -162,7 +163,13 @@ def test_threads_are_named(read):
     trace = training_steps(1, 2)
     trace.op("aten::add", 3, 1, thread="2")
     trace.events += [
-        {"ph": "M", "name": "thread_name", "pid": "100", "tid": 2, "args": {"name": "pt_autograd_0"}},
+        {
+            "ph": "M",
+            "name": "thread_name",
+            "pid": "100",
+            "tid": 2,
+            "args": {"name": "pt_autograd_0"},
+        },
         {"ph": "M", "name": "thread_name", "pid": 100, "tid": 9, "args": {"name": 7}},
     ]
 
@@ -301,7 +308,15 @@ def test_a_window_apart_from_all_events_is_not_believed(read):
 def test_names_of_2021(tmp_path):
     old = {"Device": 0, "Input dims": [[2, 3]], "Input type": []}
     events = [
-        {"ph": "X", "cat": "Operator", "name": "aten::add", "pid": 9, "tid": "77", "ts": 10, "dur": 9}
+        {
+            "ph": "X",
+            "cat": "Operator",
+            "name": "aten::add",
+            "pid": 9,
+            "tid": "77",
+            "ts": 10,
+            "dur": 9,
+        }
         | {"args": {"External id": 2, **old}},
         {"ph": "X", "cat": "Runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": "77", "ts": 12}
         | {"dur": 3, "args": {"cbid": 211, "correlation": 5, "external id": 2}},
@@ -383,8 +398,24 @@ def test_begin_and_end_events_are_paired_per_thread(tmp_path):
 
 def test_the_profiler_before_kineto_wrote_no_categories(tmp_path):
     events = [
-        {"name": "aten::mm", "ph": "X", "ts": 1, "dur": 5, "tid": 1, "pid": "CPU functions", "args": {}},
-        {"name": "gemm", "ph": "X", "ts": 9, "dur": 5, "tid": 0, "pid": "CUDA functions", "args": {}},
+        {
+            "name": "aten::mm",
+            "ph": "X",
+            "ts": 1,
+            "dur": 5,
+            "tid": 1,
+            "pid": "CPU functions",
+            "args": {},
+        },
+        {
+            "name": "gemm",
+            "ph": "X",
+            "ts": 9,
+            "dur": 5,
+            "tid": 0,
+            "pid": "CUDA functions",
+            "args": {},
+        },
         {"name": "launch", "ph": "s", "ts": 1, "tid": 1, "pid": "CPU functions", "id": 3},
     ]
     path = tmp_path / "a.json"
@@ -425,7 +456,11 @@ def test_odd_fields_cost_the_field_and_not_the_event(tmp_path):
         {"ph": "X", "cat": "kernel", "name": f"k{row}", "pid": 1, "tid": 7, "ts": row, "args": args}
         for row, args in enumerate(odd)
     ]
-    events += ["no event", {"ph": 4, "cat": None, "name": "z"}, {"ph": "X", "cat": "kernel", "ts": 9}]
+    events += [
+        "no event",
+        {"ph": 4, "cat": None, "name": "z"},
+        {"ph": "X", "cat": "kernel", "ts": 9},
+    ]
     events += [{"ph": "X", "cat": "kernel", "name": 5, "pid": 1.5, "tid": True, "ts": 10}]
     path = tmp_path / "a.json"
     path.write_text(json.dumps(events))

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boundby.read.lexical import Extent, event_extent, members, value_end
@@ -63,7 +63,10 @@ def test_a_value_ends_where_the_json_writer_stopped(value):
     assert value_end(text + b", 1]", 0) == len(text)
 
 
-@given(st.lists(st.dictionaries(st.text(max_size=3), json_values, min_size=1), min_size=1, max_size=4))
+@settings(max_examples=30)
+@given(
+    st.lists(st.dictionaries(st.text(max_size=3), json_values, min_size=1), min_size=1, max_size=4)
+)
 def test_the_list_ends_after_its_last_event(events):
     text = json.dumps(events).encode()[1:]
 

@@ -4,13 +4,13 @@ import json
 import random
 
 import pytest
-from builders import PROCESS, Trace
 from hypothesis import given
 from hypothesis import strategies as st
-from recordings import all_rows
 
 from boundby.read.kineto import read_kineto
 from boundby.read.recording import NONE, HostKind
+from builders import PROCESS, Trace
+from recordings import all_rows
 
 times = st.integers(0, 10**9).map(lambda ns: ns / 1000)
 spans = st.integers(0, 10**6).map(lambda ns: ns / 1000)
@@ -72,16 +72,27 @@ def test_what_was_written_is_read(path, kinds, indent):
 
     recording = read_kineto(path)
 
-    shown = {"cpu_op": HostKind.OP, "cuda_runtime": HostKind.CALL, "user_annotation": HostKind.RANGE}
+    shown = {
+        "cpu_op": HostKind.OP,
+        "cuda_runtime": HostKind.CALL,
+        "user_annotation": HostKind.RANGE,
+    }
     base = trace.metadata["baseTimeNanoseconds"]
     expected = sorted(
-        (round(event["ts"] * 1000) + base, round(event["dur"] * 1000), event["name"])
-        + (int(shown[event["cat"]]), event["args"].get("correlation", NONE))
+        (
+            round(event["ts"] * 1000) + base,
+            round(event["dur"] * 1000),
+            event["name"],
+            int(shown[event["cat"]]),
+            event["args"].get("correlation", NONE),
+        )
         for event in trace.events
         if event["cat"] in shown
     )
     host = recording.host
-    rows = zip(host.start.tolist(), host.dur.tolist(), host.name, host.kind, host.correlation, strict=True)
+    rows = zip(
+        host.start.tolist(), host.dur.tolist(), host.name, host.kind, host.correlation, strict=True
+    )
     assert expected == sorted(
         (start + recording.origin_ns, dur, recording.names[name], int(kind), int(correlation))
         for start, dur, name, kind, correlation in rows
@@ -90,9 +101,14 @@ def test_what_was_written_is_read(path, kinds, indent):
 
 
 def test_a_large_shuffled_trace_reads_alike(path):
-    draw = random.Random(1)
+    draw = random.Random(1)  # noqa: S311 - a test, not a secret
     trace = built(
-        (draw.choice(["op", "submit", "frame"]), f"n{draw.randrange(9)}", draw.randrange(10**4), 3.5)
+        (
+            draw.choice(["op", "submit", "frame"]),
+            f"n{draw.randrange(9)}",
+            draw.randrange(10**4),
+            3.5,
+        )
         for _ in range(3000)
     )
     plain = read_kineto(trace.write(path))

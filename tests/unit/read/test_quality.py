@@ -1,11 +1,11 @@
 """Each check fires on the recording it is about, and on no other."""
 
 import pytest
-from builders import H200, Trace, training_steps
-from recordings import findings
 
 from boundby.read import read_recording
 from boundby.read.quality import is_void
+from builders import H200, Trace, training_steps
+from recordings import findings
 
 MS = 1000.0
 

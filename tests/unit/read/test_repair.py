@@ -41,7 +41,13 @@ def test_words_inside_strings_are_left_alone():
 
 @pytest.mark.parametrize(
     "unfinished",
-    [b'{"a": "NaN \x01', b'{"a": "x\\', b'{"a": "C:\\T', b'{"a": "\\"NaN \x01', "\u00e9".encode()[:1]],
+    [
+        b'{"a": "NaN \x01',
+        b'{"a": "x\\',
+        b'{"a": "C:\\T',
+        b'{"a": "\\"NaN \x01',
+        "\u00e9".encode()[:1],
+    ],
 )
 def test_what_the_text_cuts_off_is_left_for_its_rest(unfinished):
     assert mend(unfinished) == (unfinished, 0)

@@ -8,7 +8,10 @@ from boundby.read import slices
 from boundby.read.events import EventDecoder
 from boundby.read.slices import EventStream, NoEventsError
 
-NESTED = {"name": "n", "args": {"list": [{"x": 1}, {"y": [{}, {}]}], "text": '}, {"name": "no"}, {'}}
+NESTED = {
+    "name": "n",
+    "args": {"list": [{"x": 1}, {"y": [{}, {}]}], "text": '}, {"name": "no"}, {'},
+}
 EVENTS = [{"name": "a"}, NESTED, {"name": "b"}, NESTED, {"name": "c" * 300}, {"name": "d"}]
 NAMES = [event["name"] for event in EVENTS]
 
@@ -48,7 +51,16 @@ def test_cuts_inside_events_and_strings_are_seen_through(size, layout):
         dumped({"traceEvents": EVENTS, "other": {"traceEvents": [{"name": "no"}]}}),
         dumped({"traceEvents": None, "x": 1})[:-1] + b', "traceEvents": ' + dumped(EVENTS) + b"}",
     ],
-    ids=["bare", "mark", "space", "in a string", "nested", "long head", "in the tail", "null first"],
+    ids=[
+        "bare",
+        "mark",
+        "space",
+        "in a string",
+        "nested",
+        "long head",
+        "in the tail",
+        "null first",
+    ],
 )
 def test_the_list_is_found(text):
     names, stream = read(text, piece=10_000)
@@ -85,7 +97,9 @@ def test_a_head_without_end_is_given_up(monkeypatch):
         read(dumped({"big": "x" * 300_000, "traceEvents": EVENTS}), piece=1000)
 
 
-@pytest.mark.parametrize("text", [b"[]", b'{"traceEvents": []}', b'{"traceEvents": [ \n ], "a": 1}'])
+@pytest.mark.parametrize(
+    "text", [b"[]", b'{"traceEvents": []}', b'{"traceEvents": [ \n ], "a": 1}']
+)
 def test_an_empty_list_is_complete(text):
     names, stream = read(text)
 

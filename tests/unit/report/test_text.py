@@ -49,7 +49,7 @@ verdict    undecided
            compare with.
 
 step       unknown without the profiler
-           1.90 ms on the host as observed (median); 8 steps by ProfilerStep
+           1.90 ms observed on the host; 8 steps by ProfilerStep
 device     no device work in this recording
 
 beware     fatal: no-kernels  No device work was recorded; record with CUDA
@@ -136,6 +136,22 @@ def test_the_last_rung_is_the_floor():
     text = " ".join(render(launch_bound(), Look()).split())
 
     assert "ladder launch-bound 3.84 ms -> (no_submit_cost) compute-bound 0.362 ms do first" in text
+
+
+def test_the_reason_of_an_abstention_is_said_once():
+    made = undecided()
+    verdict = replace(made.verdict, undecided_reason=made.quality[0].message)
+    text = render(replace(made, verdict=verdict), Look())
+
+    assert text.count("No device work was recorded") == 1
+    assert "fatal: no-kernels  voids the verdict: boundby explain no-kernels" in text
+
+
+def test_a_step_that_nobody_timed():
+    made = undecided()
+    steps = replace(made.steps, range_ms=replace(made.steps.range_ms, median=None))
+
+    assert "no step time observed; 8 steps" in render(replace(made, steps=steps), Look())
 
 
 def test_a_long_price_ends_in_dots():

@@ -18,7 +18,9 @@ def applies(case: Case) -> str | None:
         return None
     chains = case.signs.origins
     if is_host_bound(case):
-        merged = f", {chains.elementwise:.0%} of them elementwise chains" if chains.elementwise else ""
+        merged = (
+            f", {chains.elementwise:.0%} of them elementwise chains" if chains.elementwise else ""
+        )
         return f"Nothing is compiled: the step makes {launches:.0f} launches{merged}."
     if over(chains.elementwise_device, NOTICEABLE):
         return (

@@ -30,7 +30,9 @@ def applies(case: Case) -> str | None:
     )
     inside = waits(case, "item") or waits(case, "explicit-sync")
     if inside:
-        why += f" First remove its waits ({times(inside.count_per_step)} a step): none may be inside."
+        why += (
+            f" First remove its waits ({times(inside.count_per_step)} a step): none may be inside."
+        )
     return why
 
 

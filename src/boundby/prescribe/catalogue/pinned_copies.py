@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import NOTICEABLE
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\

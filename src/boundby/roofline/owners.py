@@ -1,0 +1,81 @@
+"""Which operator a device row belongs to: the innermost one around the call that launched it.
+
+Correlation leads from the device row to the call, and time on the call's own thread from the call to
+the operator. External ids are not used: some recorders number them apart from operators.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from boundby.read.recording import NONE, HostKind, Ints, Recording
+
+
+def launching_operators(recording: Recording) -> Ints:
+    """int64[len(device)]: host row of the operator that launched each device row, NONE if none.
+
+    A launch outside any operator (a graph launch from Python) has none.
+    """
+    host, work = recording.host, recording.device
+    calls = np.flatnonzero((host.kind == HostKind.CALL) & (host.correlation != NONE))
+    owner = np.full(len(work), NONE, dtype=np.int64)
+    if not len(calls) or not len(work):
+        return owner
+    order = calls[np.argsort(host.correlation[calls], kind="stable")]
+    keys = host.correlation[order]
+    position = np.minimum(np.searchsorted(keys, work.correlation), len(keys) - 1)
+    matched = (work.correlation != NONE) & (keys[position] == work.correlation)
+    rows = np.unique(order[position[matched]])
+    around = _enclosing_operators(recording, rows)
+    owner[matched] = around[np.searchsorted(rows, order[position[matched]])]
+    return owner
+
+
+def _enclosing_operators(recording: Recording, calls: Ints) -> Ints:
+    """The innermost operator around each call; NONE where there is none."""
+    host = recording.host
+    found = np.full(len(calls), NONE, dtype=np.int64)
+    is_op = host.kind == HostKind.OP
+    for thread in np.unique(host.thread[calls]):
+        mine = np.flatnonzero(host.thread[calls] == thread)
+        ops = np.flatnonzero(is_op & (host.thread == thread))
+        if len(ops):
+            start, end = host.start[calls[mine]], host.end[calls[mine]]
+            inner = _innermost(host.start[ops], host.end[ops], start, end)
+            found[mine] = np.where(inner == NONE, NONE, ops[np.maximum(inner, 0)])
+    return found
+
+
+def _innermost(start: Ints, end: Ints, inner_start: Ints, inner_end: Ints) -> Ints:
+    """Index of the last interval that starts before and ends after each inner one; NONE if none.
+
+    Intervals are nested and ordered by start, the longer first. A call may end a nanosecond after
+    its operator (rounding), so its middle is what must be inside.
+    """
+    middle = inner_start + (inner_end - inner_start) // 2
+    outer = _enclosing(end)
+    at = np.searchsorted(start, inner_start, side="right") - 1
+    too_short = _outside(end, at, middle)
+    while too_short.any():
+        at[too_short] = outer[at[too_short]]
+        too_short = _outside(end, at, middle)
+    return at
+
+
+def _outside(end: Ints, at: Ints, time: Ints) -> npt.NDArray[np.bool_]:
+    return (at != NONE) & (end[np.maximum(at, 0)] < time)
+
+
+def _enclosing(end: Ints) -> Ints:
+    """For each interval the nearest earlier one that ends later; NONE where there is none.
+
+    All are looked for at once: whatever lies between a candidate and its own candidate ends no
+    later than it, so it can be skipped.
+    """
+    outer = np.arange(len(end), dtype=np.int64) - 1
+    while True:
+        shorter = np.flatnonzero((outer != NONE) & (end[np.maximum(outer, 0)] < end))
+        if not len(shorter):
+            return outer
+        outer[shorter] = outer[outer[shorter]]
