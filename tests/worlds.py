@@ -188,10 +188,15 @@ class World:
         """End the recording as the profiler does, with a wait for the device."""
         if sync:
             self.sync()
-        self.trace.window(0, max(self.now, *self.free.values()))
+        self.trace.window(0, self.done)
         return self.trace
 
     # --- Device -----------------------------------------------------------------------------------
+
+    @property
+    def done(self) -> float:
+        """When host and device have both finished what they were told so far."""
+        return max(self.now, *self.free.values())
 
     def _run(self, dur: float, stream: int) -> tuple[float, float]:
         before = self.free.get(stream)

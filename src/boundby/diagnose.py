@@ -9,10 +9,11 @@ from boundby.evidence.causes import find_causes, measure_shares
 from boundby.evidence.facts import Evidence
 from boundby.evidence.measures import Measured, measure
 from boundby.evidence.operators import operator_rows
+from boundby.evidence.optree import build_op_tree
 from boundby.evidence.patterns import pattern_facts
 from boundby.evidence.places import top_python
 from boundby.evidence.ranges import range_rows
-from boundby.evidence.syncs import sync_rows
+from boundby.evidence.syncs import sync_facts, sync_rows
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
 from boundby.prescribe.case import Case
 from boundby.prescribe.order import prescribe
@@ -189,15 +190,22 @@ def _observe(
     device = _with_busy_share(measure_device(timeline), calibrated)
     host = measure_host(timeline)
     parts = tuple(outlook.clean)
+    tree = build_op_tree(timeline)
+    syncs = sync_rows(timeline, tree, calibrated.saved_without_waits)
     measured = measure(Measured(steps, calibrated.calibration, device, host, parts))
     return _Facts(
         steps=steps,
         device=device,
         host=host,
-        ops=operator_rows(timeline),
+        ops=operator_rows(timeline, tree),
         ranges=range_rows(timeline),
-        syncs=sync_rows(timeline),
-        evidence=(*measured, *pattern_facts(timeline), *top_python(timeline)),
+        syncs=syncs,
+        evidence=(
+            *measured,
+            *sync_facts(timeline.recording, syncs),
+            *pattern_facts(timeline, tree),
+            *top_python(timeline),
+        ),
         parts=parts,
     )
 
@@ -235,7 +243,7 @@ def _case(
         device=facts.device,
         host=facts.host,
         caliber=recording.caliber,
-        evidence={e.id: e for e in facts.evidence},
+        evidence={e.id: e for e in reversed(facts.evidence)},
         syncs=facts.syncs,
         ops=facts.ops,
         ranges=facts.ranges,

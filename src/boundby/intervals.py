@@ -62,3 +62,11 @@ def merge(*sets: Intervals) -> Intervals:
         np.concatenate([s.start for s in sets] or [EMPTY]),
         np.concatenate([s.end for s in sets] or [EMPTY]),
     )
+
+
+def subtract(when: Intervals, other: Intervals) -> Intervals:
+    """The first set where the second is off."""
+    both = merge(when, other)
+    start = np.sort(np.concatenate((both.start, other.end)))
+    end = np.sort(np.concatenate((other.start, both.end)))
+    return union(start, end)

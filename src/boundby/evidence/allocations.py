@@ -40,9 +40,8 @@ def find_allocations(launched: Launched) -> Allocations:
     mine[mine] = ~mine[tree.parent[mine]] | (tree.parent[mine] == NONE)
     frees = rows_named(launched.names, tree.name[mine], GIVES_BACK.search)
     host = timeline.line.time_by_kind(timeline.steps.start, timeline.steps.end).sum(axis=0)
-    total = int(host.sum() - host[LineKind.OVERHEAD])
     return Allocations(
-        host_share=float(host[LineKind.ALLOCATOR]) / total if total else None,
+        host_share=float(host[LineKind.ALLOCATOR]) / launched.host_ns if launched.host_ns else None,
         calls=float(mine.sum()) / launched.steps,
         frees=float(np.count_nonzero(frees)) / launched.steps,
     )

@@ -2,65 +2,79 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
+from boundby.evidence.signs import Signs, find_signs
 from boundby.evidence.tables import SyncRow
-from boundby.intervals import union
-from boundby.read.recording import NONE, HostKind
-from boundby.timeline.hostline import LineKind
-from boundby.timeline.timeline import Timeline
 
-OPTIMIZER = re.compile(r"^Optimizer\.step#")
 LEADS = 0.5
-"""Share of launches from which one origin is the cause of all of them."""
+"""Share of launches, host time or device time from which one thing is the cause of all of it."""
 ALLOCATOR_LEADS = 0.05
 """Share of host time from which driver allocations are a cause: a caching allocator makes none."""
+GUARDS_LEAD = 0.2
+"""Share of host time from which the guards of compiled code are a cause."""
+SEVERAL_GRAPHS = 2
+HOST_CLASSES = ("launch-bound", "python-bound")
+
+measure_shares = find_signs
+"""The signs that causes are found from."""
 
 
-@dataclass(frozen=True)
-class Shares:
-    """Shares that decide causes; of launches or of host time inside steps."""
-
-    optimizer_launches: float
-    allocator_host: float
-
-
-def measure_shares(timeline: Timeline) -> Shares:
-    """How much of the launching is the optimizer's and how much host time allocations take."""
-    steps = timeline.steps
-    host = timeline.line.time_by_kind(steps.start, steps.end).sum(axis=0).astype(np.float64)
-    computed = host.sum() - host[LineKind.OVERHEAD]
-    return Shares(
-        optimizer_launches=_optimizer_launches(timeline),
-        allocator_host=float(host[LineKind.ALLOCATOR] / computed) if computed else 0.0,
-    )
-
-
-def _optimizer_launches(timeline: Timeline) -> float:
-    recording, inside = timeline.recording, timeline.launch_step != NONE
-    named = np.array([bool(OPTIMIZER.match(n)) for n in recording.names], dtype=bool)
-    if not named.any() or not inside.any():
-        return 0.0
-    rows = np.flatnonzero(named[recording.host.name] & (recording.host.kind != HostKind.CALL))
-    ranges = union(recording.host.start[rows], recording.host.end[rows])
-    start = timeline.launches.start[inside]
-    return float((ranges.within(start, start + 1) > 0).mean())
-
-
-def find_causes(shares: Shares, syncs: Sequence[SyncRow]) -> dict[str, str]:
-    """The cause that refines each class, where one clearly leads."""
+def find_causes(signs: Signs, syncs: Sequence[SyncRow]) -> dict[str, str]:
+    """The cause that refines each class, by class name; classes without a clear one are left out."""
     causes: dict[str, str] = {}
-    if syncs:
-        most = max(syncs, key=lambda row: row.count_per_step)
-        causes["sync-bound"] = most.kind
-    if shares.optimizer_launches >= LEADS:
-        causes["launch-bound"] = causes["python-bound"] = "optimizer"
-    elif shares.allocator_host >= ALLOCATOR_LEADS:
-        causes["launch-bound"] = causes["python-bound"] = "allocator"
-    elif causes.get("sync-bound") == "data-dependent-shape":
-        causes["launch-bound"] = "data-dependent-shape"
+    waits = _leading_wait(syncs)
+    if waits:
+        causes["sync-bound"] = waits
+    host = next(_host_causes(signs), None)
+    if host:
+        causes.update(dict.fromkeys(HOST_CLASSES, host))
+    elif waits == "data-dependent-shape":
+        causes["launch-bound"] = waits
+    if _is_wide(signs):
+        causes["compute-bound"] = "precision"
+    memory = _leading(_memory_causes(signs))
+    if memory:
+        causes["memory-bound"] = memory
     return causes
+
+
+def _leading_wait(syncs: Sequence[SyncRow]) -> str | None:
+    """The kind of wait that costs most; where no cost was replayed, the most frequent."""
+    if not syncs:
+        return None
+    return max(syncs, key=lambda row: (row.cost_ms or 0.0, row.count_per_step)).kind
+
+
+def _host_causes(signs: Signs) -> Iterator[str]:
+    """Causes of a slow host, the most certain first."""
+    if max(signs.origins.optimizer or 0.0, signs.update.host_share or 0.0) >= LEADS:
+        yield "optimizer"
+    if (signs.allocations.host_share or 0.0) >= ALLOCATOR_LEADS:
+        yield "allocator"
+    if (signs.mode.guards or 0.0) >= GUARDS_LEAD:
+        yield "guard"
+    if (signs.mode.compiled_calls or 0.0) >= SEVERAL_GRAPHS and not signs.mode.in_graphs:
+        yield "graph-break"
+    if (signs.origins.casts or 0.0) >= LEADS:
+        yield "cast"
+
+
+def _is_wide(signs: Signs) -> bool:
+    """Whether most products run in more than 16 bits."""
+    precision = signs.precision
+    wide = (precision.fp32 or 0.0) + (precision.tf32 or 0.0)
+    return wide > 0 and wide >= LEADS * (precision.products or 0.0)
+
+
+def _memory_causes(signs: Signs) -> Mapping[str, float]:
+    return {
+        "attention": signs.attention.by_hand or 0.0,
+        "layout": signs.layout.fighting or 0.0,
+        "cast": signs.origins.casts_device or 0.0,
+    }
+
+
+def _leading(shares: Mapping[str, float]) -> str | None:
+    name = max(shares, key=lambda each: shares[each])
+    return name if shares[name] >= LEADS else None

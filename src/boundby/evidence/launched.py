@@ -14,6 +14,7 @@ from boundby.evidence.optree import OpTree, build_op_tree, holders
 from boundby.evidence.phases import OPTIMIZER
 from boundby.intervals import Intervals, Ints, union
 from boundby.read.recording import NONE, DeviceKind, HostKind, Signature
+from boundby.timeline.hostline import LineKind
 from boundby.timeline.timeline import Timeline
 
 Floats = npt.NDArray[np.float64]
@@ -89,6 +90,13 @@ class Launched:
         """bool[m]: launches made while an optimizer updates."""
         inside = self.updates.within(self.start, self.start + 1)
         return np.asarray(inside > 0, dtype=np.bool_)
+
+    @cached_property
+    def host_ns(self) -> int:
+        """Recorded host time of the steps, without the profiler's own."""
+        steps = self.timeline.steps
+        spent = self.timeline.line.time_by_kind(steps.start, steps.end).sum(axis=0)
+        return int(spent.sum() - spent[LineKind.OVERHEAD])
 
     def rows(self, pattern: re.Pattern[str]) -> Ints:
         """Host rows of ranges and operators with such a name inside steps.

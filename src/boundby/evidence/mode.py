@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from boundby.read.recording import NONE
 from boundby.timeline.calls import CallKind
 
 REGION = re.compile(r"^Torch-Compiled Region|^## Call CompiledFxGraph|^CompiledFunction$")
+LOOKUP = re.compile(r"^TorchDynamo Cache Lookup")
 ENTRY = re.compile(r"^Torch-Compiled Region")
 TRITON = re.compile(r"^triton_(poi|per|red|tem|for|spl|mm)|^triton__?\d")
 """Kernels that Inductor writes; those users write have other names."""
@@ -38,6 +39,8 @@ class Mode:
         records_grad: Whether operators were recorded for a backward pass.
         compiled: Whether compiled code ran.
         compiled_calls: Calls of compiled regions a step; None where entries are not marked.
+        guards: Share of recorded host time that looks up compiled code and checks its guards;
+            None where lookups are not marked.
         in_graphs: Whether CUDA graphs were launched.
         recomputed: Share of device time that repeats forward work in the backward pass.
         shapes_vary: Whether the same operators see other sizes from step to step; None where
@@ -48,6 +51,7 @@ class Mode:
     records_grad: bool | None = None
     compiled: bool | None = None
     compiled_calls: float | None = None
+    guards: float | None = None
     in_graphs: bool | None = None
     recomputed: float | None = None
     shapes_vary: bool | None = None
@@ -65,6 +69,7 @@ def find_mode(launched: Launched, kernels: KernelTime) -> Mode:
     mode = Mode(
         compiled=bool(len(regions)) or any(map(TRITON.search, kernels.names)),
         compiled_calls=len(entries) / launched.steps if len(entries) else None,
+        guards=_guards(launched),
         in_graphs=bool(graphs.any()),
     )
     return _with_operators(launched, mode) if launched.tree.is_op.any() else mode
@@ -75,15 +80,19 @@ def _with_operators(launched: Launched, mode: Mode) -> Mode:
     updates = launched.rows(OPTIMIZER)
     again = launched.under(FORWARD) & launched.under(BACKWARD)
     device = float(launched.work.sum())
-    return Mode(
+    return replace(
+        mode,
         training=bool(len(nodes_named(launched, BACKWARD))) or bool(len(updates)),
         records_grad=bool((host.sequence[tree.row[tree.is_op]] != NONE).any()),
-        compiled=mode.compiled,
-        compiled_calls=mode.compiled_calls,
-        in_graphs=mode.in_graphs,
         recomputed=float(launched.work[again].sum()) / device if device else None,
         shapes_vary=_shapes_vary(launched),
     )
+
+
+def _guards(launched: Launched) -> float | None:
+    host, rows = launched.timeline.recording.host, launched.rows(LOOKUP)
+    total = launched.host_ns
+    return float(host.dur[rows].sum()) / total if len(rows) and total else None
 
 
 def _shapes_vary(launched: Launched) -> bool | None:

@@ -11,10 +11,10 @@ from boundby.evidence.facts import Evidence
 from boundby.evidence.fusion import fusion_facts
 from boundby.evidence.optree import OpTree, build_op_tree
 from boundby.evidence.phases import OPTIMIZER, stretch
-from boundby.evidence.waits import blocking_copies
 from boundby.evidence.words import counted, figure
-from boundby.intervals import Intervals, merge, union
+from boundby.intervals import Intervals, subtract
 from boundby.read.recording import NONE, HostKind
+from boundby.timeline.blocking import blocking_copies
 from boundby.timeline.steps import LOADER
 from boundby.timeline.timeline import Timeline
 from boundby.units import ms, us
@@ -87,11 +87,11 @@ def phase_optimizer(timeline: Timeline) -> Iterator[Evidence]:
 def idle_period(timeline: Timeline) -> Iterator[Evidence]:
     """``idle-period``: share of the device's idle time while the host loads a batch."""
     loading = stretch(timeline, LOADER, HostKind.RANGE, HostKind.OP)
-    window = int(timeline.steps.start[0]), int(timeline.steps.end[-1])
+    window = Intervals(timeline.steps.start[:1], timeline.steps.end[-1:])
     if not loading.count or not timeline.has_device_work:
         return
-    idle = idle_time(timeline.busy.all, *window)
-    if idle.total < SPARSE * (window[1] - window[0]):
+    idle = subtract(window, timeline.busy.all)
+    if idle.total < SPARSE * window.total:
         return
     share = float(idle.within(loading.when.start, loading.when.end).sum()) / idle.total
     if share < WORTH_SAYING:
@@ -105,12 +105,3 @@ def idle_period(timeline: Timeline) -> Iterator[Evidence]:
         f"inside loading: one batch takes {figure(batch)} ms",
         "measured",
     )
-
-
-def idle_time(busy: Intervals, start: int, end: int) -> Intervals:
-    """What of a window ``[start, end)`` (ns) the busy intervals leave free."""
-    before, after = np.array([start]), np.array([end])
-    edges = merge(busy, Intervals(before, before), Intervals(after, after))
-    begins = np.clip(np.concatenate((before, edges.end)), start, end)
-    ends = np.clip(np.concatenate((edges.start, after)), start, end)
-    return union(begins, ends)

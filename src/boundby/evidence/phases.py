@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from boundby.evidence.naming import rows_named
-from boundby.intervals import EMPTY, Intervals, Ints, merge, union
+from boundby.intervals import EMPTY, Intervals, Ints, merge, subtract, union
 from boundby.read.recording import NONE, HostKind
 from boundby.timeline.steps import LOADER
 from boundby.timeline.timeline import Timeline
@@ -52,7 +52,7 @@ def derived_phases(timeline: Timeline) -> dict[str, Stretch]:
     if backward.count:
         before = _before_last(timeline, backward.when)
         other = merge(backward.when, optimizer.when, loader.when)
-        forward = _once_a_step(timeline, _without(before, other))
+        forward = _once_a_step(timeline, subtract(before, other))
     return {"forward": forward, "backward": backward, "optimizer": optimizer}
 
 
@@ -86,11 +86,3 @@ def _before_last(timeline: Timeline, backward: Intervals) -> Intervals:
     rows = _inside(timeline, np.flatnonzero(host.kind == HostKind.OP))
     rows = rows[host.start[rows] < last[steps.of(host.start[rows])]]
     return union(host.start[rows], host.end[rows])
-
-
-def _without(when: Intervals, other: Intervals) -> Intervals:
-    """The first set where the second is off."""
-    both = merge(when, other)
-    start = np.sort(np.concatenate((both.start, other.end)))
-    end = np.sort(np.concatenate((other.start, both.end)))
-    return union(start, end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -41,8 +41,14 @@ SENTENCE = {
 }
 
 
-def sync_rows(timeline: Timeline, tree: OpTree | None = None) -> tuple[SyncRow, ...]:
-    """Host waits inside the steps by kind, most frequent first; ``cost_ms`` is left to replay.
+CostOf = Callable[[Ints], float]
+"""What a step would save without the waits of these host rows, ms."""
+
+
+def sync_rows(
+    timeline: Timeline, tree: OpTree | None = None, cost_of: CostOf | None = None
+) -> tuple[SyncRow, ...]:
+    """Host waits inside the steps by kind, most frequent first.
 
     Outstanding device work is what had been submitted and was not done when the wait began, on all
     streams: a deep queue makes a wait cheap.
@@ -50,6 +56,7 @@ def sync_rows(timeline: Timeline, tree: OpTree | None = None) -> tuple[SyncRow, 
     Args:
         timeline: Both lines.
         tree: Its forest, where the caller has it already.
+        cost_of: Replays the step without some waits; without it ``cost_ms`` is None.
     """
     tree = tree or build_op_tree(timeline)
     waits = find_waits(timeline, tree)
@@ -58,16 +65,19 @@ def sync_rows(timeline: Timeline, tree: OpTree | None = None) -> tuple[SyncRow, 
     kind = kinds_of(timeline, tree, waits)
     left = outstanding(timeline, tree.start[waits.node])
     frames = user_frames(timeline.recording)
-    rows = [
-        SyncRow(
-            kind=KINDS[value],
-            count_per_step=float((kind == value).sum()) / len(timeline.steps),
-            outstanding_device_ms=ms(left[kind == value].mean()),
-            cost_ms=None,
-            where=places_of(timeline.recording, tree.row[waits.node[kind == value]], frames),
+    rows = []
+    for value in np.unique(kind).tolist():
+        mine = kind == value
+        calls = tree.row[waits.node[mine]]
+        rows.append(
+            SyncRow(
+                kind=KINDS[value],
+                count_per_step=float(mine.sum()) / len(timeline.steps),
+                outstanding_device_ms=ms(left[mine].mean()),
+                cost_ms=cost_of(calls) if cost_of else None,
+                where=places_of(timeline.recording, calls, frames),
+            )
         )
-        for value in np.unique(kind).tolist()
-    ]
     return tuple(sorted(rows, key=lambda row: -row.count_per_step))
 
 

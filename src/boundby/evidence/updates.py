@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from boundby.evidence.launched import FUSED_UPDATE, Launched
-from boundby.timeline.hostline import LineKind
 
 UpdateKind = Literal["loop", "foreach", "fused"]
 COMPILED = re.compile(r"^(## Call CompiledFxGraph|Torch-Compiled Region|CompiledFunction)")
@@ -47,14 +46,12 @@ def find_update(launched: Launched) -> Update:
     if not inside.any():
         return Update()
     timeline = launched.timeline
-    host = timeline.line.time_by_kind(timeline.steps.start, timeline.steps.end).sum(axis=0)
-    total = int(host.sum() - host[LineKind.OVERHEAD])
     spent = int(when.within(timeline.steps.start, timeline.steps.end).sum())
     device = launched.work.sum()
     return Update(
         kind=_kind(launched),
         launches=float(inside.sum()) / launched.steps,
-        host_share=spent / total if total else None,
+        host_share=spent / launched.host_ns if launched.host_ns else None,
         device_share=float(launched.work[inside].sum() / device) if device else None,
     )
 

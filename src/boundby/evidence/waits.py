@@ -9,15 +9,10 @@ import numpy as np
 from boundby.evidence.naming import Bools
 from boundby.evidence.optree import OpTree
 from boundby.intervals import Ints
-from boundby.read.recording import NONE, DeviceKind
+from boundby.read.recording import NONE
+from boundby.timeline.blocking import blocking_copies
 from boundby.timeline.calls import SYNC_KINDS, CallKind
-from boundby.timeline.copies import MAY_BLOCK, classify_copies
 from boundby.timeline.timeline import Timeline
-from boundby.units import NS_PER_US
-
-STAGED_AT_ONCE = 30 * NS_PER_US
-"""A call for a pageable copy that returns sooner only handed its bytes over (CUDA stages up to
-64 KB and returns)."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,7 @@ def find_waits(timeline: Timeline, tree: OpTree) -> HostWaits:
         return HostWaits(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     kind = np.where(tree.is_op, CallKind.OTHER, timeline.calls[tree.name]).astype(np.int64)
     waits = np.isin(kind, (*SYNC_KINDS, CallKind.BLOCKING_COPY, CallKind.ALLOCATOR))
-    copies = np.searchsorted(tree.row, timeline.launches.row[blocking_copies(timeline)])
+    copies = np.searchsorted(tree.row, timeline.launches.row[blocking_inside(timeline)])
     waits[copies], kind[copies] = True, CallKind.COPY
     waits &= np.isin(tree.thread, timeline.line.threads)
     waits &= ~_at_edges(timeline, tree, kind)
@@ -54,16 +49,9 @@ def find_waits(timeline: Timeline, tree: OpTree) -> HostWaits:
     return HostWaits(node, kind[node])
 
 
-def blocking_copies(timeline: Timeline) -> Ints:
-    """Launches inside steps that copy through pageable memory and last into the copy itself."""
-    launches, device = timeline.launches, timeline.recording.device
-    inside = np.flatnonzero(timeline.launch_step != NONE)
-    first = launches.first_row[inside]
-    copies = device.kind[first] == DeviceKind.COPY
-    copies &= np.isin(classify_copies(timeline.recording.names, device.name[first]), MAY_BLOCK)
-    copies &= launches.end[inside] > device.start[first]
-    copies &= launches.end[inside] - launches.start[inside] > STAGED_AT_ONCE
-    return np.asarray(inside[copies])
+def blocking_inside(timeline: Timeline) -> Ints:
+    """Launches inside steps that are blocking copies."""
+    return np.flatnonzero(blocking_copies(timeline) & (timeline.launch_step != NONE))
 
 
 def outstanding(timeline: Timeline, times: Ints) -> Ints:

@@ -66,8 +66,3 @@ def at(places: Sequence[Place]) -> str:
     """`` (train.py:42, model.py:7)``; empty where no place is known."""
     named = [f"{place.file}:{place.line}" for place in places[:PLACES_NAMED]]
     return f" ({', '.join(named)})" if named else ""
-
-
-def times(count: float) -> str:
-    """``once``, ``12 times``, ``0.33 times``."""
-    return "once" if count == 1 else f"{count:.3g} times"

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from boundby.intervals import Ints
-from boundby.read.recording import NONE, DeviceKind, HostKind
+from boundby.read.recording import NONE, HostKind
 from boundby.replay.program import ALL_WORK, NOTHING, PointKind, Points, Program, Work
 from boundby.replay.work import build_work
+from boundby.timeline.blocking import blocking_copies
 from boundby.timeline.calls import CallKind
-from boundby.timeline.copies import MAY_BLOCK, classify_copies
 from boundby.timeline.hostline import KINDS, LineKind
 from boundby.timeline.queue import depth_at
 from boundby.timeline.timeline import Timeline
@@ -28,8 +28,6 @@ DEFAULT_WAKE = 10 * NS_PER_US
 10-40 us on an H200 host)."""
 CALL_FLOOR = 3 * NS_PER_US
 """Cost of a wait that has nothing to wait for, where the recording shows none."""
-UNBLOCKED_COPY_CALL = 30 * NS_PER_US
-"""A copy call shorter than this is taken as asynchronous."""
 CLOCK_TOLERANCE = 2 * NS_PER_US
 """How far a wait may return before the recorded end of the work it waited for."""
 
@@ -53,7 +51,7 @@ class Waits:
 
 def build_program(timeline: Timeline) -> Program:
     """The steps of a timeline as a program."""
-    blocking = _blocking_copies(timeline)
+    blocking = blocking_copies(timeline)
     launches = timeline.launches
     reference = np.where(blocking, launches.start, launches.end)
     work = build_work(timeline, reference)
@@ -76,19 +74,6 @@ def _empty(timeline: Timeline, work: Work) -> Program:
     host = np.zeros((0, KINDS), dtype=np.int64)
     points = Points(none.astype(np.int8), none, host, none, none, none)
     return Program(len(timeline.steps), points, work, 0, QUEUE_LIMIT)
-
-
-def _blocking_copies(timeline: Timeline) -> npt.NDArray[np.bool_]:
-    """bool[len(launches)]: copies whose call lasts into the copy itself, so the host waited."""
-    launches, device = timeline.launches, timeline.recording.device
-    if not len(launches):
-        return np.zeros(0, dtype=bool)
-    first = launches.first_row
-    host_copy = np.isin(classify_copies(timeline.recording.names, device.name[first]), MAY_BLOCK)
-    copies = (device.kind[first] == DeviceKind.COPY) & host_copy
-    overlaps = launches.end > device.start[first]
-    long = (launches.end - launches.start) > UNBLOCKED_COPY_CALL
-    return np.asarray(copies & overlaps & long)
 
 
 def _join_waits(timeline: Timeline, items: Ints, blocking: npt.NDArray[np.bool_]) -> Waits:

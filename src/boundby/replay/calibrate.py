@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from boundby.replay.edits import device_only, no_overhead, scaled_device, scaled_host, scaled_kinds
+from boundby.intervals import Ints
+from boundby.replay.edits import (
+    device_only,
+    no_overhead,
+    no_sync_of,
+    scaled_device,
+    scaled_host,
+    scaled_kinds,
+)
 from boundby.replay.observer import DEVICE_RANGE, MODEL, HostPrior, host_prior, without_frame_cost
 from boundby.replay.program import Program
 from boundby.replay.steptime import steady_ns, submit_ns
@@ -45,6 +53,10 @@ class Calibrated:
     high: Program
     step: Estimate
     calibration: Calibration
+
+    def saved_without_waits(self, calls: Ints) -> float:
+        """What the clean step would save, ms, without the waits of these host rows."""
+        return max(self.step.estimate - ms(steady_ns(no_sync_of(self.clean, calls))), 0.0)
 
 
 MOST_POINTS = 20_000

@@ -4,7 +4,8 @@ The host walks through the points. A launch makes its work available; the work s
 available, its stream is free and the work it waits for is done. A wait holds the host until the
 awaited work is done; a launch holds it while the queue is full. O(points).
 
-Between two waits nothing but a full queue flows back from device to host, so a stretch of launches is a running sum on the host and, per stream, a running maximum on the device:
+Between two waits nothing but a full queue flows back from device to host, so a stretch of launches
+is a running sum on the host and, per stream, a running maximum on the device:
 ``end[i] = c[i] + max(free, max over j <= i of available[j] + dur[j] - c[j])`` with ``c`` the
 running sum of lead and duration. A full queue is the same running maximum on the host, over chunks
 no longer than the queue. Long stretches are computed so, in numpy; short ones, and programs with

@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from boundby.intervals import Ints, union
 from boundby.read.recording import NONE
-from boundby.replay.program import NOTHING, Work
+from boundby.replay.dependencies import Spans, find_dependencies
+from boundby.replay.program import Work
 from boundby.timeline.queue import previous_end
 from boundby.timeline.timeline import Timeline
 from boundby.units import NS_PER_US
@@ -20,8 +21,6 @@ DEFAULT_LEAD = 800
 0.5-1.3 us between dependent kernels of an eager stream)."""
 UNEXPLAINED = 20 * NS_PER_US
 """A queued item that starts this much later than its stream allows waited for another stream."""
-HANDOVER = 25 * NS_PER_US
-"""Longest time between the end of the awaited work and the start of the waiting one."""
 
 
 def build_work(timeline: Timeline, reference: Ints) -> Work:
@@ -44,7 +43,7 @@ def build_work(timeline: Timeline, reference: Ints) -> Work:
         busy=busy,
         latency=latency,
         lead=lead,
-        after=_dependencies(stream, start, end, late),
+        after=find_dependencies(timeline, kept, stream, Spans(start, end, late)),
         nodes=np.bincount(item_of_row, minlength=len(kept)).astype(np.int64),
         launch=kept,
     )
@@ -93,20 +92,3 @@ def _delays(
 
 def _median(values: Ints, default: int) -> int:
     return int(np.median(values)) if len(values) else default
-
-
-def _dependencies(stream: Ints, start: Ints, end: Ints, late: npt.NDArray[np.bool_]) -> Ints:
-    """For each late item the work of another stream that ended right before it started."""
-    after = np.full(len(start), NOTHING, dtype=np.int64)
-    if (stream == stream[:1]).all():
-        return after
-    by_end = np.argsort(end, kind="stable")
-    for item in np.flatnonzero(late):
-        position = int(np.searchsorted(end[by_end], start[item], side="right")) - 1
-        while position >= 0 and start[item] - end[by_end[position]] <= HANDOVER:
-            other = by_end[position]
-            if stream[other] != stream[item] and other < item:
-                after[item] = other
-                break
-            position -= 1
-    return after

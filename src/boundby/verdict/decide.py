@@ -26,9 +26,16 @@ CLEAR_LEAD = 0.60
 """Share of device time that the leading kind needs for a strong device class."""
 
 BECAUSE: dict[Part, tuple[str, ...]] = {
-    "data": ("loader-wait", "device-busy", "step-time"),
-    "sync": ("sync-cost", "syncs", "device-busy"),
-    "python": ("python-time", "device-busy", "launches"),
+    "data": ("loader-wait", "loader-function", "idle-period", "device-busy"),
+    "sync": (
+        "sync-cost",
+        "wait-item",
+        "wait-explicit-sync",
+        "wait-data-dependent-shape",
+        "wait-host-copy",
+        "device-busy",
+    ),
+    "python": ("python-time", "python-function", "device-busy", "launches"),
     "submission": ("submission-time", "launches", "kernel-median", "device-busy"),
     "device-compute": ("device-busy", "device-compute", "queue-delay"),
     "device-memory": ("device-busy", "device-memory", "queue-delay"),

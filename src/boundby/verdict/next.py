@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from boundby.verdict.decision import Verdict
@@ -20,7 +21,9 @@ def next_commands(verdict: Verdict, path: str) -> tuple[NextCommand, ...]:
     if verdict.name == "undecided":
         return (NextCommand("boundby explain undecided", "what to record for a verdict"),)
     explain = NextCommand(f"boundby explain {verdict.name}", "what this class means, when to stop")
-    tables = NextCommand(f"boundby trace {path} --ops 15", "operators: which calls take the time")
+    tables = NextCommand(
+        f"boundby trace {shlex.quote(path)} --ops 15", "operators: which calls take the time"
+    )
     kernel = NextCommand(
         "ncu --set full --csv --page raw ... > kernel.csv",
         "inside one kernel: why it is slow (Nsight Compute)",

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundby.intervals import EMPTY, Intervals, merge, union
+from boundby.intervals import EMPTY, Intervals, merge, subtract, union
 from boundby.units import ms, us
 
 
@@ -60,6 +60,21 @@ def test_union_covers_the_instants_that_any_interval_covers(pairs, window):
     assert found.within(np.array([low]), np.array([high])).tolist() == [
         len([t for t in instants if low <= t < high])
     ]
+
+
+@settings(max_examples=60, derandomize=True)
+@given(kept=PAIRS, removed=PAIRS)
+def test_subtracting_leaves_the_instants_of_the_first_that_the_second_lacks(kept, removed):
+    first, second = ({t for a, b in pairs for t in range(a, b)} for pairs in (kept, removed))
+    sets = [
+        union(np.array([a for a, _ in pairs], int), np.array([b for _, b in pairs], int))
+        for pairs in (kept, removed)
+    ]
+    left = subtract(*sets)
+    spans = zip(left.start.tolist(), left.end.tolist(), strict=True)
+
+    assert {t for a, b in spans for t in range(a, b)} == first - second
+    assert left.total == len(first - second)
 
 
 def test_units_leave_as_floats():

@@ -1,98 +1,84 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boundby.timeline.nesting import enclosing, parents
 
+NONE = -1
+
 ROWS = st.lists(
     st.tuples(st.integers(0, 12), st.integers(0, 8), st.integers(0, 2)), min_size=1, max_size=30
-).map(lambda rows: sorted(rows, key=lambda row: (row[0], -row[1])))
-"""start, duration and thread, in so little room that every kind of overlap occurs."""
+).map(lambda rows: sorted(((at, at + dur, t) for at, dur, t in rows), key=lambda r: (r[0], -r[1])))
+"""start, end and thread, in so little room that every kind of overlap occurs."""
 
 
 def columns(rows):
-    start, dur, thread = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-    return start, start + dur, thread
+    """start, end and thread of rows (start, end[, thread])."""
+    return tuple(
+        np.array([row[column] if column < len(row) else 1 for row in rows], dtype=np.int64)
+        for column in range(3)
+    )
 
 
-def parents_by_stack(rows):
+def nested(*rows):
+    """Parent of each row (start, end[, thread])."""
+    return parents(*columns(rows)).tolist()
+
+
+def nested_by_stack(rows):
     """What ``parents`` computes, one row after the other."""
     stacks, found = {}, []
-    for index, (start, dur, thread) in enumerate(rows):
+    for index, (start, end, thread) in enumerate(rows):
         stack = stacks.setdefault(thread, [])
         while stack:
-            end = rows[stack[-1]][0] + rows[stack[-1]][1]
-            over = end <= start or (end <= start + 1 and end < start + dur)
-            if not over:
+            last = rows[stack[-1]][1]
+            if not (last <= start or (last <= start + 1 and last < end)):
                 break
             stack.pop()
-        found.append(stack[-1] if stack else -1)
+        found.append(stack[-1] if stack else NONE)
         stack.append(index)
     return found
 
 
-def parents_of(*rows):
-    return parents(*columns([(start, end - start, thread) for start, end, thread in rows])).tolist()
-
-
-@given(ROWS)
-def test_agrees_with_a_stack(rows):
-    assert parents(*columns(rows)).tolist() == parents_by_stack(rows)
-
-
-@given(ROWS, st.lists(st.tuples(st.integers(0, 22), st.integers(0, 3)), min_size=1, max_size=10))
-def test_enclosing_is_the_latest_row_still_open(rows, questions):
-    def latest(time, asked):
-        open_rows = [
-            index
-            for index, (start, dur, thread) in enumerate(rows)
-            if thread == asked and start <= time < start + dur
-        ]
-        return open_rows[-1] if open_rows else -1
-
-    start, end, thread = columns(rows)
-    times, threads = (np.array(column) for column in zip(*questions, strict=True))
-    found = enclosing((start, end, thread), parents(start, end, thread), times, threads)
-
-    assert found.tolist() == [latest(*question) for question in questions]
-
-
-def test_nothing_nests_in_nothing():
-    nothing = np.zeros(0, dtype=np.int64)
-
-    assert parents(nothing, nothing, nothing).tolist() == []
-
-
-def test_siblings_share_their_parent():
-    assert parents_of((0, 100, 1), (10, 20, 1), (12, 15, 1), (30, 40, 1)) == [-1, 0, 1, 0]
-
-
-def test_threads_do_not_nest_in_each_other():
-    assert parents_of((0, 100, 1), (10, 20, 2), (30, 40, 1)) == [-1, -1, 0]
-
-
-def test_an_end_rounded_up_swallows_no_sibling():
-    assert parents_of((0, 100, 1), (10, 21, 1), (20, 30, 1)) == [-1, 0, 0]
-
-
-def test_a_child_may_outlive_its_parent_by_rounding():
-    assert parents_of((0, 20, 1), (10, 21, 1), (21, 30, 1)) == [-1, 0, -1]
-
-
-def test_a_child_that_outlives_its_parent_by_more_stays_its_child():
-    assert parents_of((0, 20, 1), (15, 25, 1), (26, 30, 1)) == [-1, 0, -1]
-
-
-def test_a_row_that_begins_as_another_ends_is_no_child():
-    assert parents_of((0, 10, 1), (10, 20, 1), (20, 20, 1)) == [-1, -1, -1]
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        pytest.param([], [], id="nothing"),
+        pytest.param([(0, 10), (10, 20)], [NONE, NONE], id="one after the other"),
+        pytest.param([(0, 50), (10, 20), (30, 40)], [NONE, 0, 0], id="siblings"),
+        pytest.param([(0, 50), (10, 40), (20, 30)], [NONE, 0, 1], id="grandchild"),
+        pytest.param([(0, 50), (0, 40), (60, 70)], [NONE, 0, NONE], id="same start"),
+        pytest.param([(0, 50, 1), (10, 20, 2), (30, 40, 1)], [NONE, NONE, 0], id="other thread"),
+        pytest.param([(0, 50), (10, 21), (20, 30)], [NONE, 0, 0], id="1 ns too long, by rounding"),
+        pytest.param([(0, 20), (10, 21), (21, 30)], [NONE, 0, NONE], id="1 ns beyond its parent"),
+        pytest.param([(0, 50), (10, 60), (55, 58)], [NONE, 0, 1], id="outlives its parent"),
+        pytest.param([(0, 9, 70_000), (1, 8, 4_464)], [NONE, NONE], id="threads beyond 16 bits"),
+    ],
+)
+def test_parents(rows, expected):
+    assert nested(*rows) == expected
 
 
 def test_recursion_deeper_than_any_stack():
     depth = 5_000
-    rows = [(level, 2 * depth - level, 1) for level in range(depth)]
+    rows = [(level, 2 * depth - level) for level in range(depth)]
 
-    assert parents_of(*rows, (3 * depth, 3 * depth + 1, 1)) == [*range(-1, depth - 1), -1]
+    assert nested(*rows, (3 * depth, 3 * depth + 1)) == [*range(-1, depth - 1), NONE]
 
 
-def test_threads_beyond_16_bits():
-    assert parents_of((0, 10, 70_000), (1, 9, 4_464), (2, 3, 70_000)) == [-1, -1, 0]
+@given(ROWS)
+def test_agrees_with_a_stack(rows):
+    assert nested(*rows) == nested_by_stack(rows)
+
+
+@given(ROWS, st.lists(st.tuples(st.integers(0, 22), st.integers(0, 3)), min_size=1, max_size=10))
+def test_the_innermost_open_row_is_the_last_of_the_thread_to_have_started(rows, questions):
+    def last_open(time, asked):
+        is_open = [k for k, r in enumerate(rows) if r[0] <= time < r[1] and r[2] == asked]
+        return max(is_open, default=NONE)
+
+    times, threads = (np.array(column) for column in zip(*questions, strict=True))
+    found = enclosing(columns(rows), parents(*columns(rows)), times, threads)
+
+    assert found.tolist() == [last_open(*question) for question in questions]

@@ -31,7 +31,7 @@ def applies(case: Case) -> str | None:
 
 
 RULE = Rule(
-    id="compile",
+    id="compile-model",
     title="Fuse operators: compile the model.",
     how="model = torch.compile(model)  # warm up before measuring; mark varying sizes dynamic",
     stop_when="elementwise operators are merged and the matrix products remain",

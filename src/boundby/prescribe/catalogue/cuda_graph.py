@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import NOTICEABLE, is_saturated, millis, share, times, waits
+from boundby.prescribe.readings import NOTICEABLE, is_saturated, millis, share, waits
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -31,7 +32,7 @@ def applies(case: Case) -> str | None:
     inside = waits(case, "item") or waits(case, "explicit-sync")
     if inside:
         why += (
-            f" First remove its waits ({times(inside.count_per_step)} a step): none may be inside."
+            f" First remove its waits ({often(inside.count_per_step)} a step): none may be inside."
         )
     return why
 

@@ -16,11 +16,12 @@ def applies(case: Case) -> str | None:
     """The host sets the step time and the device has room for more work a launch."""
     if not is_host_bound(case) or is_saturated(case):
         return None
-    kernel = case.device.median_kernel_us
+    kernel, edit = case.device.median_kernel_us, smallest_worth_it(case)
     running = f"; the median kernel runs {kernel:.3g} us" if kernel is not None else ""
+    meant = f" The predicted step is that of {edit[-1]} times the samples." if edit else ""
     return (
         f"The device needs {millis(case, *DEVICE):.3g} of {case.step.estimate:.3g} ms{running}, "
-        "and a larger batch costs no more launches."
+        f"and a larger batch costs no more launches.{meant}"
     )
 
 
@@ -45,7 +46,7 @@ RULE = Rule(
     turn=Turn.BATCH,
     risk=Risk.SHAPES,
     edit=smallest_worth_it,
-    no_estimate="the sizes of the operators were not recorded",
+    no_estimate="how full the kernels are was not recorded",
     costs=Costs(
         memory="activations grow with the batch",
         numerics="another optimisation: adjust the learning rate and check the loss curve",

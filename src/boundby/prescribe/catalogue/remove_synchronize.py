@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from boundby.evidence.words import often
 from boundby.prescribe.case import Case
-from boundby.prescribe.readings import at, times, waits
+from boundby.prescribe.readings import at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -18,7 +19,7 @@ def applies(case: Case) -> str | None:
     row = waits(case, "explicit-sync")
     if row is None:
         return None
-    return f"The step waits for the whole device {times(row.count_per_step)}{at(row.where)}."
+    return f"The step waits for the whole device {often(row.count_per_step)}{at(row.where)}."
 
 
 RULE = Rule(

@@ -1,0 +1,36 @@
+"""Do augmentation where there is time for it."""
+
+from __future__ import annotations
+
+from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
+from boundby.prescribe.readings import share
+from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
+
+LEADS = 0.2
+IDLE = 0.5
+"""The device must have at least half of the step free: it will do the work instead."""
+
+
+def applies(case: Case) -> str | None:
+    """Data is late, and the device idles meanwhile."""
+    busy = share(case, *DEVICE)
+    if share(case, "data") < LEADS or busy > IDLE:
+        return None
+    return f"Loading takes {share(case, 'data'):.0%} of the step; the device works {busy:.0%} of it."
+
+
+RULE = Rule(
+    id="augment-on-device",
+    title="Move augmentation of whole batches to the device.",
+    how="batch = augment(batch.to('cuda', non_blocking=True))      # torchvision.transforms.v2 take "
+    "batches",
+    stop_when="the device is busy over 90%, or loading is no longer late",
+    does_not_help="loading that spends its time reading and decoding, or a device that is busy",
+    applies=applies,
+    attacks=("data",),
+    turn=Turn.OUT_OF_LOOP,
+    risk=Risk.SHAPES,
+    no_estimate="how much of loading is augmentation is not recorded",
+    costs=Costs(memory="raw batches on the device", numerics="other random numbers than before"),
+)
