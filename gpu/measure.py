@@ -14,9 +14,8 @@ from pathlib import Path
 from statistics import median
 
 import torch
-from torch.profiler import ProfilerActivity, profile, schedule
-
 from programs.program import Step
+from torch.profiler import ProfilerActivity, profile, schedule
 
 MS = 1e3
 RUN_S = 0.1

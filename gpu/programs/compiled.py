@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
-
 from programs.parts import SGD, encoder, inferred, labels, mlp, normal, trained
 from programs.program import Program, Step
+from torch import Tensor
+from torch.nn import functional
 
 COMPILE_S = 60.0
 
@@ -18,7 +17,7 @@ def compiled_mlp(*, batch: int = 64) -> Step:
     model = mlp(256, 6, classes=10)
     run = torch.compile(model)
     x, y = normal(batch, 256), labels(batch)
-    return trained(model, lambda: F.cross_entropy(run(x), y), SGD)
+    return trained(model, lambda: functional.cross_entropy(run(x), y), SGD)
 
 
 def compiled_encoder(*, how: str = "default") -> Step:
@@ -33,7 +32,7 @@ def compiled_chains(*, chains: int = 12) -> Step:
 
     @torch.compile
     def region(y: Tensor, bias: Tensor) -> Tensor:
-        return torch.tanh(F.gelu(y + bias) * 0.5 + bias.sigmoid())
+        return torch.tanh(functional.gelu(y + bias) * 0.5 + bias.sigmoid())
 
     def step() -> Tensor:
         y = x

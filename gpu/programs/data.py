@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.nn import functional as F
-from torch.utils.data import DataLoader, IterableDataset
-
 from programs.parts import DEVICE, SGD, labels, mlp, normal
 from programs.program import Program, Step
+from torch import Tensor
+from torch.nn import functional
+from torch.utils.data import DataLoader, IterableDataset
 
 Sample = np.ndarray[Any, Any]
 
@@ -45,14 +44,16 @@ def loaded(*, workers: int = 0, passes: int = 1, batch: int = 64, cached: bool =
     model = mlp(256, 6, classes=10)
     optimizer = SGD(model.parameters())
     y = labels(batch)
-    loader = DataLoader(Endless(), batch, num_workers=workers, collate_fn=partial(collated, passes=passes))
+    loader = DataLoader(
+        Endless(), batch, num_workers=workers, collate_fn=partial(collated, passes=passes)
+    )
     arriving = iter(loader)
     kept = next(arriving).to(DEVICE)
 
     def step() -> None:
         x = kept if cached else next(arriving).to(DEVICE)
         optimizer.zero_grad()
-        F.cross_entropy(model(x), y).backward()
+        functional.cross_entropy(model(x), y).backward()
         optimizer.step()
 
     return step

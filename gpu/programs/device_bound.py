@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
-
 from programs.parts import BF16, DEVICE, Mode, in_tf32, inferred, normal, trained
 from programs.program import Program, Step, batches
+from torch import Tensor, nn
+from torch.nn import functional
 
 
 def big_products() -> Step:
@@ -43,7 +42,7 @@ def attention(*, fused: bool = False) -> Step:
         scores = (q @ k.transpose(-2, -1)) * 0.125
         return torch.softmax(scores, -1) @ v
 
-    return (lambda: F.scaled_dot_product_attention(q, k, v)) if fused else by_hand
+    return (lambda: functional.scaled_dot_product_attention(q, k, v)) if fused else by_hand
 
 
 def layer_norms(*, dtype: torch.dtype = torch.float32) -> Step:
@@ -80,7 +79,9 @@ TABLE = (
     Program(
         "device_chain_256mb", big_chain, {}, {"compile": {"compiled": True}}, stack=True, limit_s=60
     ),
-    Program("device_attention_by_hand", attention, {}, {"sdpa": {"fused": True}}, cause="attention"),
+    Program(
+        "device_attention_by_hand", attention, {}, {"sdpa": {"fused": True}}, cause="attention"
+    ),
     Program("device_layer_norms", layer_norms, {}, {"bf16": {"dtype": torch.bfloat16}}),
     Program("device_layouts", layouts, {}, {"contiguous": {"aligned": True}}, cause="layout"),
     Program(

@@ -12,10 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
-from torch.overrides import TorchFunctionMode
-
 from programs.parts import (
     ADAMW,
     ADAMW_FUSED,
@@ -30,6 +26,9 @@ from programs.parts import (
     trained,
 )
 from programs.program import Program, Step
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
 
 class LastLines(logging.Handler):
@@ -47,7 +46,9 @@ class LastLines(logging.Handler):
 def hooked(*, hooks: bool = True) -> Step:
     """Every layer's hook writes a line of JSON to a log."""
     model = mlp(256, 8)
-    log = logging.Logger("layers")
+    log = logging.getLogger("layers")
+    log.propagate = False
+    log.setLevel(logging.INFO)
     log.addHandler(LastLines())
 
     def report(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -142,7 +143,7 @@ def dqn(*, make_optimizer: MakeOptimizer = ADAMW) -> Step:
             goal = on_device(rewards[rows]) + 0.99 * target(later).max(1).values
         value = online(now).gather(1, on_device(actions[rows])[:, None]).squeeze(1)
         optimizer.zero_grad()
-        F.smooth_l1_loss(value, goal).backward()
+        functional.smooth_l1_loss(value, goal).backward()
         optimizer.step()
 
     return step
@@ -229,7 +230,7 @@ def loss_to_host(*, reading: bool = True) -> Step:
     """Training that keeps the device busy, and reads its loss every step."""
     model = encoder(1024, 3, heads=16)
     x, y = normal(8, 256, 1024), normal(8, 256, 1024)
-    train = trained(model, lambda: F.mse_loss(model(x), y))
+    train = trained(model, lambda: functional.mse_loss(model(x), y))
     history: list[object] = [None]
 
     def step() -> None:
@@ -243,7 +244,7 @@ def cache_emptied(*, emptying: bool = True) -> Step:
     """The allocator gives its memory back to the driver every step."""
     model = mlp(1024, 6, classes=10)
     x, y = normal(512, 1024), labels(512)
-    train = trained(model, lambda: F.cross_entropy(model(x), y), SGD)
+    train = trained(model, lambda: functional.cross_entropy(model(x), y), SGD)
 
     def step() -> None:
         train()

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
-
 from programs.parts import DEVICE, Mode, encoder, in_tf32, inferred, mlp, normal
 from programs.program import Program, Step, batches
+from torch import Tensor, nn
 
 
 def tiny_mlp(*, batch: int = 32, mode: Mode = torch.no_grad) -> Step:
@@ -31,7 +30,7 @@ def small_encoder(
 
 
 def native_encoder(*, batch: int = 4, dtype: torch.dtype = torch.float16) -> Step:
-    """torch's own encoder, whose layers are one fused operator each without gradients."""
+    """The encoder that torch brings, whose layers are one fused operator each without gradients."""
     layer = nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True)
     model = nn.TransformerEncoder(layer, 6).to(DEVICE, dtype)
     return inferred(model, normal(batch, 64, 512, dtype=dtype))

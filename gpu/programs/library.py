@@ -7,17 +7,6 @@ from typing import Any
 
 import torch
 import torchvision
-from torch import Tensor, nn
-from torch.nn import functional as F
-from transformers import (
-    BertConfig,
-    BertForSequenceClassification,
-    BertModel,
-    DynamicCache,
-    GPT2Config,
-    GPT2LMHeadModel,
-)
-
 from programs.parts import (
     ADAMW,
     ADAMW_CAPTURABLE,
@@ -32,6 +21,16 @@ from programs.parts import (
     trained,
 )
 from programs.program import Program, Step, batches
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    BertModel,
+    DynamicCache,
+    GPT2Config,
+    GPT2LMHeadModel,
+)
 
 VOCABULARY = 1000
 
@@ -54,7 +53,7 @@ def trained_resnet(*, batch: int = 8, make_optimizer: MakeOptimizer = SGD) -> St
     """A ResNet-18 on images of 96 x 96 pixels."""
     model = image_model("resnet18")
     x, y = normal(batch, 3, 96, 96), labels(batch)
-    return trained(model, lambda: F.cross_entropy(model(x), y), make_optimizer)
+    return trained(model, lambda: functional.cross_entropy(model(x), y), make_optimizer)
 
 
 def bert_config() -> BertConfig:

@@ -8,10 +8,9 @@ from contextlib import AbstractContextManager
 from functools import partial
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
-
 from programs.program import Step
+from torch import Tensor, nn
+from torch.nn import functional
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -68,7 +67,7 @@ class Block(nn.Module):
         q, k, v = (
             part.view(batch, length, self.heads, -1).transpose(1, 2) for part in qkv.chunk(3, -1)
         )
-        attended = F.scaled_dot_product_attention(q, k, v)
+        attended = functional.scaled_dot_product_attention(q, k, v)
         x = x + self.merge(attended.transpose(1, 2).reshape(batch, length, width))
         return x + self.mlp(self.before_mlp(x))
 

@@ -6,10 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
-
 from programs.parts import (
     ADAMW,
     ADAMW_CAPTURABLE,
@@ -30,13 +26,16 @@ from programs.parts import (
     trained,
 )
 from programs.program import Program, Step, batches
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 
 def trained_mlp(*, batch: int = 64, depth: int = 6, make_optimizer: MakeOptimizer = SGD) -> Step:
     """Small linear layers that classify."""
     model = mlp(256, depth, classes=10)
     x, y = normal(batch, 256), labels(batch)
-    return trained(model, lambda: F.cross_entropy(model(x), y), make_optimizer)
+    return trained(model, lambda: functional.cross_entropy(model(x), y), make_optimizer)
 
 
 def trained_convnet(*, batch: int = 8, make_optimizer: MakeOptimizer = SGD) -> Step:
@@ -47,7 +46,7 @@ def trained_convnet(*, batch: int = 8, make_optimizer: MakeOptimizer = SGD) -> S
     model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
     model.to(DEVICE)
     x, y = normal(batch, 3, 32, 32), labels(batch)
-    return trained(model, lambda: F.cross_entropy(model(x), y), make_optimizer)
+    return trained(model, lambda: functional.cross_entropy(model(x), y), make_optimizer)
 
 
 def trained_encoder(
@@ -62,7 +61,7 @@ def trained_encoder(
     width, layers, length = size
     model = encoder(width, layers)
     x, y = normal(batch, length, width), normal(batch, length, width)
-    step = trained(model, lambda: F.mse_loss(model(x), y), make_optimizer, autocast)
+    step = trained(model, lambda: functional.mse_loss(model(x), y), make_optimizer, autocast)
     return in_tf32(step) if tf32 else step
 
 
@@ -97,7 +96,7 @@ def gan(*, make_optimizer: MakeOptimizer = ADAMW) -> Step:
     for_judge = make_optimizer(judge.parameters())
     real = normal(64, 128)
     one, zero = torch.ones(64, 1, device=DEVICE), torch.zeros(64, 1, device=DEVICE)
-    loss_of = F.binary_cross_entropy_with_logits
+    loss_of = functional.binary_cross_entropy_with_logits
 
     def step() -> None:
         fake = generator(torch.randn(64, 128, device=DEVICE))
@@ -120,7 +119,7 @@ def accumulated(*, make_optimizer: MakeOptimizer = ADAMW) -> Step:
     def step() -> None:
         optimizer.zero_grad()
         for x, y in parts:
-            (F.cross_entropy(model(x), y) / len(parts)).backward()
+            (functional.cross_entropy(model(x), y) / len(parts)).backward()
         optimizer.step()
 
     return step
@@ -186,7 +185,7 @@ def custom_function(*, native: bool = False) -> Step:
     def loss_of() -> Tensor:
         y = x
         for layer in layers:
-            y = F.silu(layer(y)) if native else Swish.apply(layer(y))
+            y = functional.silu(layer(y)) if native else Swish.apply(layer(y))
         return y.square().mean()
 
     return trained(layers, loss_of)
@@ -201,7 +200,7 @@ def clipped(*, logging: bool = True, make_optimizer: MakeOptimizer = ADAMW) -> S
 
     def step() -> None:
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
+        loss = functional.cross_entropy(model(x), y)
         loss.backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
@@ -275,9 +274,7 @@ TABLE = (
         stack=True,
     ),
     Program("train_lstm_whole", lstm_whole, {}, {**batches(16, 4)}),
-    Program(
-        "train_gan", gan, {}, {"fused_optimizer": FUSED, "no_launch": CAPTURABLE}, stack=True
-    ),
+    Program("train_gan", gan, {}, {"fused_optimizer": FUSED, "no_launch": CAPTURABLE}, stack=True),
     Program("train_accumulate_x4", accumulated, {}, {"no_launch": CAPTURABLE}),
     Program(
         "train_checkpointed",

@@ -66,3 +66,9 @@ def at(places: Sequence[Place]) -> str:
     """`` (train.py:42, model.py:7)``; empty where no place is known."""
     named = [f"{place.file}:{place.line}" for place in places[:PLACES_NAMED]]
     return f" ({', '.join(named)})" if named else ""
+
+
+def all_waits(case: Case) -> str:
+    """A warning where the replay without waits removes waits of other kinds too."""
+    kinds = {row.kind for row in case.syncs if row.count_per_step > 0}
+    return " The prediction is for all kinds of waits together." if len(kinds) > 1 else ""

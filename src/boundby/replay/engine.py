@@ -72,7 +72,11 @@ def _stretches(program: Program, long_stretch: int) -> list[tuple[int, int, bool
 
 
 class _State:
-    """Clock of the host and of every stream during a replay."""
+    """Clock of the host and of every stream during a replay.
+
+    A launch waits for the item ``limit`` launches before it; at the start of a repetition that is
+    one of the repetition before, which a negative index finds at the end of ``end``.
+    """
 
     def __init__(self, program: Program) -> None:
         points, work = program.points, program.work
@@ -106,10 +110,9 @@ class _State:
         launches = np.flatnonzero(self.points.kind[first:last] == PointKind.LAUNCH)
         items = self.points.target[first:last][launches]
         at = self.now + elapsed
-        deep = items >= self.limit
-        if deep.any():
+        if self.limit <= len(self.end):
             room = np.full(last - first, self.now, dtype=np.int64)
-            room[launches[deep]] = self.end[items[deep] - self.limit] - elapsed[launches[deep]]
+            room[launches] = self.end[items - self.limit] - elapsed[launches]
             at = elapsed + np.maximum.accumulate(np.maximum(room, self.now))
         self._advance_streams(items, at[launches])
         self.point[first:last] = at
@@ -187,7 +190,7 @@ class _Enqueue:
     def __call__(self, item: int, now: int) -> int:
         """Enqueue the next item; the host time after it, later than ``now`` on a full queue."""
         state = self.state
-        if item >= state.limit:
+        if state.limit <= len(state.end):
             now = max(now, self.end_of(item - state.limit))
         stream, latency, lead, dur, after = self.rows[len(self.ends)]
         begin = max(now + latency, state.free[stream] + lead)

@@ -57,7 +57,13 @@ class Ceilings:
     note: str = ""
 
     def tflops(self, key: str) -> float | None:
-        """A rate in TFLOP/s by key; None where the device has none or it is unknown."""
+        """A rate in TFLOP/s by key; None where the device has none or it is unknown.
+
+        ``3xtf32`` is float32 accuracy out of three passes in TF32.
+        """
+        if key == "3xtf32":
+            tf32 = self.peak_tflops.get("tf32")
+            return None if tf32 is None else tf32 / 3
         return self.peak_tflops.get(key)
 
     def vector_tflops(self, dtype: str) -> float | None:

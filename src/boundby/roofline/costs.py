@@ -19,11 +19,12 @@ class Cost:
         bytes: Bytes read and written if every distinct element moves once; None where uncounted.
         dtype: Element type of the arithmetic (``float32``, ``bfloat16``); empty where unknown.
         unit: ``matrix`` for matrix products, convolutions and attention, else ``vector``.
-        special: Of the operations, those the special-function unit evaluates (exp, log, tanh,
-            rsqrt ...); it is several times slower than the vector unit.
+        special: Work of the special-function unit, in evaluations: exp is one; erf, whose code
+            takes as long as five, is five.
+        alike: Of the bytes, those of operands that look like an earlier one and may be the same
+            tensor (``x * x``), which then moves once.
 
-    What it cannot see: operands that are one and the same tensor (counted as two), values that
-    a cache still holds, and passes that an implementation adds.
+    What it cannot see: values that a cache still holds, and passes that an implementation adds.
     """
 
     flops: float | None
@@ -31,6 +32,7 @@ class Cost:
     dtype: str = ""
     unit: Unit = "vector"
     special: float = 0.0
+    alike: float = 0.0
 
     @property
     def intensity(self) -> float | None:

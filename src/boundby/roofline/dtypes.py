@@ -130,9 +130,8 @@ _KERNEL_DTYPES = tuple(
 def kernel_dtype(name: str) -> str:
     """The element type a kernel name tells, empty if none: for arguments recorded without types.
 
-    Half-precision names come before ``float``, which they hold too as accumulation type.
+    The type named first is that of the elements; accumulators and scalar arguments follow.
     """
-    for pattern, dtype in _KERNEL_DTYPES:
-        if pattern.search(name):
-            return dtype
-    return ""
+    found = ((pattern.search(name), dtype) for pattern, dtype in _KERNEL_DTYPES)
+    named = [(match.start(), dtype) for match, dtype in found if match]
+    return min(named, key=lambda at: at[0])[1] if named else ""

@@ -1,7 +1,7 @@
 """Which operator a device row belongs to: the innermost one around the call that launched it.
 
-Correlation leads from the device row to the call, and time on the call's own thread from the call to
-the operator. External ids are not used: some recorders number them apart from operators.
+Correlation leads from the device row to the call, and time on the call's own thread from the call
+to the operator. External ids are not used: some recorders number them apart from operators.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from boundby.units import NS_PER_S
 
 Roof = Literal["compute", "memory"]
 LimitedBy = Literal["compute", "memory", "special", "neither", "unknown"]
-Doubt = Literal["", "above-roof", "cached", "fewer-operations"]
+Doubt = Literal["", "above-roof", "cached", "shared-operand", "fewer-operations"]
 
 FILLS = 0.1
 """A kernel below this share of every roof fills none: it is limited by latency, by too few blocks,
@@ -24,12 +24,11 @@ or by something the two roofs do not show. Elementwise kernels of 10 us on an H2
 OVER = 1.05
 """Above this share of a ceiling the figure is refused: clocks and rounding explain less."""
 
-_TF32 = re.compile(
-    r"(?i)tf32|xf32|tensorop_s1688|s1688(gemm|fprop|dgrad|wgrad)(?!_(fp16|f16))|nvjet"
-)
+_THREE_TF32 = re.compile(r"fmha_cutlass[FB]_f32")
+_TF32 = re.compile(r"(?i)tf32|xf32|s1688|nvjet")
 _FP32 = re.compile(
     r"(?i)simt|ffma|sgemm|scudnn|f32f32_f32f32|cf32cf32|convolve|engine<float|winograd|fft2d"
-    r"|Cijk_\w*?_S[BS]?_|gemv|gemmSN|gemmk1|dot_kernel"
+    r"|Cijk_\w*?_S[BS]?_|gemv|gemmSN|gemmk1|dot_kernel|depthwise"
 )
 _FEWER = re.compile(r"(?i)winograd|fft|strassen")
 
@@ -50,7 +49,8 @@ class Placement:
             special-function unit, else ``neither``; ``unknown`` where nothing is counted.
         floor_ns: Least time under both roofs, ns; None where unknown.
         doubt: Why a figure was refused or is no fault: ``above-roof`` (a wrong device, shape or
-            duration), ``cached`` (operands fit the cache), ``fewer-operations`` (Winograd, FFT).
+            duration), ``cached`` (as much may come from the cache), ``shared-operand`` (two
+            operands may be one), ``fewer-operations`` (Winograd, FFT).
     """
 
     intensity: float | None
@@ -74,40 +74,59 @@ def compute_keys(cost: Cost, kernel_name: str) -> tuple[str, ...]:
     """Keys of the rates that may apply; two for float32 where the name does not tell which unit.
 
     cuBLAS, CUTLASS and cuDNN name TF32 kernels ``tf32f32`` or ``s1688``, float32 ones ``sgemm``,
-    ``ffma``, ``simt`` or ``f32f32_f32f32``. nvjet kernels exist for the matrix unit alone.
+    ``ffma``, ``simt`` or ``f32f32_f32f32``. nvjet kernels exist for the matrix unit alone. torch's
+    memory-efficient attention in float32 uses three TF32 passes (gemm_kernel_utils.h).
     """
     if cost.unit == "vector" or cost.dtype in ("float64", "complex128"):
         return ("float64",) if cost.dtype in ("float64", "complex128") else ("float32",)
     if cost.dtype not in ("float32", "complex64"):
         return (cost.dtype,)
+    if _THREE_TF32.search(kernel_name):
+        return ("3xtf32",)
     if _TF32.search(kernel_name):
         return ("tf32",)
     return ("float32",) if _FP32.search(kernel_name) else ("tf32", "float32")
 
 
+@dataclass(frozen=True)
+class ComputePeak:
+    """The compute roof of one kernel.
+
+    Attributes:
+        key: Of the rate; empty where two may apply.
+        tflops: TFLOP/s, the higher of two: the floor stays a lower bound; None where unknown.
+        least_tflops: The lower of two, else the same.
+    """
+
+    key: str
+    tflops: float | None
+    least_tflops: float | None
+
+
 def compute_peak(
     cost: Cost, kernel_name: str, ceilings: Ceilings, duration_ns: float = 0.0
-) -> tuple[str, float | None]:
-    """The compute roof of a kernel: its key, and TFLOP/s.
+) -> ComputePeak:
+    """The compute roof of a kernel.
 
-    Where the name leaves two, a kernel faster than the lower one runs on the higher; otherwise the
-    key is empty and the rate the higher one, which keeps the floor a lower bound.
+    Where its name leaves two, a kernel faster than the lower one runs on the higher.
     """
     keys = compute_keys(cost, kernel_name)
-    rates = [ceilings.tflops(key) for key in keys]
-    known = [rate for rate in rates if rate is not None]
-    if len(keys) == 1 or len(known) < len(keys):
-        return keys[0] if len(keys) == 1 else keys[-1], known[0] if known else None
-    higher, lower = max(known), min(known)
+    rates = {key: rate for key in keys if (rate := ceilings.tflops(key)) is not None}
+    if len(rates) <= 1:
+        rate = next(iter(rates.values()), None)
+        return ComputePeak(next(iter(rates), keys[-1]), rate, rate)
+    (high, higher), (low, lower) = sorted(rates.items(), key=lambda item: -item[1])
     achieved = tera_per_second(cost.flops or 0.0, duration_ns)
-    if achieved is not None and achieved > OVER * lower:
-        return keys[rates.index(higher)], higher
-    return ("", higher) if higher > lower else (keys[0], higher)
+    if higher == lower or (achieved is not None and achieved > OVER * lower):
+        return ComputePeak(high if higher > lower else low, higher, higher)
+    return ComputePeak("", higher, lower)
 
 
-def tera_per_second(amount: float, duration_ns: float) -> float | None:
-    """An amount over a time, in units of 1e12 a second; None without a duration."""
-    return amount / duration_ns * NS_PER_S / 1e12 if duration_ns > 0 else None
+def tera_per_second(amount: float | None, duration_ns: float) -> float | None:
+    """An amount over a time, in units of 1e12 a second; None without an amount or a duration."""
+    if amount is None or duration_ns <= 0:
+        return None
+    return amount / duration_ns * NS_PER_S / 1e12
 
 
 def place(cost: Cost, duration_ns: float, ceilings: Ceilings, kernel_name: str = "") -> Placement:
@@ -119,32 +138,63 @@ def place(cost: Cost, duration_ns: float, ceilings: Ceilings, kernel_name: str =
         ceilings: Of the device it ran on.
         kernel_name: The main kernel, to tell which unit did the arithmetic.
     """
-    peak, rate = compute_peak(cost, kernel_name, ceilings, duration_ns)
-    compute = _floor(cost.flops, None if rate is None else rate * 1e12)
-    memory = _floor(cost.bytes, None if not ceilings.memory_gbs else ceilings.memory_gbs * 1e9)
-    doubt = _doubt(cost, duration_ns, compute, ceilings, kernel_name)
-    floors = [floor for floor in (compute, memory) if floor is not None]
-    refused_compute = doubt in ("above-roof", "fewer-operations") and _over(compute, duration_ns)
-    refused_memory = doubt in ("above-roof", "cached") and _over(memory, duration_ns)
-    compute_share = None if refused_compute or not peak else _share(compute, duration_ns)
-    memory_share = None if refused_memory else _share(memory, duration_ns)
+    peak = compute_peak(cost, kernel_name, ceilings, duration_ns)
+    floors = _Floors(
+        compute=_floor(cost.flops, peak.tflops, 1e12),
+        slow_compute=_floor(cost.flops, peak.least_tflops, 1e12),
+        memory=_floor(cost.bytes, ceilings.memory_gbs, 1e9),
+        special=_floor(cost.special, ceilings.special_gops, 1e9) or 0.0,
+        decides=cost.unit == "vector" or peak.tflops is not None or not cost.flops,
+    )
+    doubt = _doubt(cost, duration_ns, floors, ceilings, kernel_name)
+    no_compute = _over(floors.compute, duration_ns)
+    no_memory = _over(floors.memory, duration_ns)
+    known = [floor for floor in (floors.compute, floors.memory) if floor is not None]
     return Placement(
         intensity=cost.intensity,
-        tflops=_rate(cost.flops, duration_ns, 1.0, refused=refused_compute),
-        gbs=_rate(cost.bytes, duration_ns, 1e3, refused=refused_memory),
-        peak=peak if compute is not None else "",
-        compute_share=compute_share,
-        memory_share=memory_share,
-        nearer=_nearer(compute, memory),
-        limited_by=_limited_by(cost, duration_ns, compute, memory, ceilings),
-        floor_ns=min(max(floors), duration_ns) if floors else None,
+        tflops=None if no_compute else tera_per_second(cost.flops, duration_ns),
+        gbs=None if no_memory else _scaled(tera_per_second(cost.bytes, duration_ns), 1e3),
+        peak=peak.key if floors.compute is not None else "",
+        compute_share=None if no_compute or not peak.key else _share(floors.compute, duration_ns),
+        memory_share=None if no_memory else _share(floors.memory, duration_ns),
+        nearer=floors.nearer,
+        limited_by=_limited_by(floors, duration_ns),
+        floor_ns=min(max(known), duration_ns) if known else None,
         doubt=doubt,
     )
 
 
-def _floor(amount: float | None, per_second: float | None) -> float | None:
-    """Least ns for an amount at a rate; None where either is unknown."""
-    return None if amount is None or not per_second else amount / per_second * NS_PER_S
+@dataclass(frozen=True)
+class _Floors:
+    """Least ns under each roof; None where unknown.
+
+    Attributes:
+        slow_compute: With the lower of two rates that may apply.
+        special: Of the special-function unit.
+        decides: Whether what is known tells which roof is nearer: not so for products on a unit
+            whose rate is unknown.
+    """
+
+    compute: float | None
+    slow_compute: float | None
+    memory: float | None
+    special: float
+    decides: bool
+
+    @property
+    def nearer(self) -> Roof | None:
+        if not self.decides or (self.compute is None and self.memory is None):
+            return None
+        return "compute" if (self.compute or 0.0) > (self.memory or 0.0) else "memory"
+
+
+def _floor(amount: float | None, rate: float | None, unit: float) -> float | None:
+    """Least ns for an amount at a rate in multiples of ``unit``; None where either is unknown."""
+    return None if amount is None or not rate else amount / (rate * unit) * NS_PER_S
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
 
 
 def _share(floor: float | None, duration_ns: float) -> float | None:
@@ -155,52 +205,28 @@ def _over(floor: float | None, duration_ns: float) -> bool:
     return floor is not None and floor > OVER * duration_ns
 
 
-def _rate(
-    amount: float | None, duration_ns: float, factor: float, *, refused: bool
-) -> float | None:
-    """Achieved rate in units of 1e12 a second times ``factor``; None where refused."""
-    rate = None if amount is None or refused else tera_per_second(amount, duration_ns)
-    return None if rate is None else rate * factor
-
-
-def _nearer(compute: float | None, memory: float | None) -> Roof | None:
-    if compute is None and memory is None:
-        return None
-    return "compute" if (compute or 0.0) > (memory or 0.0) else "memory"
-
-
 def _doubt(
-    cost: Cost, duration_ns: float, compute: float | None, ceilings: Ceilings, kernel_name: str
+    cost: Cost, duration_ns: float, floors: _Floors, ceilings: Ceilings, kernel_name: str
 ) -> Doubt:
     """Whether a figure stands above its roof, and what explains it.
 
     As much as the cache holds may not have come from memory; what is left must fit the bandwidth.
     """
-    if _over(compute, duration_ns):
+    if _over(floors.compute, duration_ns):
         return "fewer-operations" if _FEWER.search(kernel_name) else "above-roof"
-    if cost.bytes is None or not ceilings.memory_gbs:
+    if cost.bytes is None or not ceilings.memory_gbs or not _over(floors.memory, duration_ns):
         return ""
-    per_ns = ceilings.memory_gbs
-    if cost.bytes / per_ns <= OVER * duration_ns:
-        return ""
-    beyond_cache = cost.bytes - ceilings.cache_mib * 2**20
-    return "cached" if beyond_cache / per_ns <= OVER * duration_ns else "above-roof"
+    fits = OVER * duration_ns * ceilings.memory_gbs
+    if cost.bytes - cost.alike <= fits:
+        return "shared-operand"
+    return "cached" if cost.bytes - ceilings.cache_mib * 2**20 <= fits else "above-roof"
 
 
-def _limited_by(
-    cost: Cost,
-    duration_ns: float,
-    compute: float | None,
-    memory: float | None,
-    ceilings: Ceilings,
-) -> LimitedBy:
-    if compute is None and memory is None:
+def _limited_by(floors: _Floors, duration_ns: float) -> LimitedBy:
+    if floors.nearer is None:
         return "unknown"
-    roof = max(compute or 0.0, memory or 0.0)
-    special_rate = (ceilings.special_gops or 0.0) * 1e9
-    special = _floor(cost.special, special_rate) or 0.0
-    if max(roof, special) < FILLS * duration_ns:
-        return "neither"
-    if special > roof:
-        return "special"
-    return _nearer(compute, memory) or "unknown"
+    roof = max(floors.compute or 0.0, floors.memory or 0.0)
+    if max(roof, floors.special) < FILLS * duration_ns:
+        could_fill = (floors.slow_compute or 0.0) >= FILLS * duration_ns
+        return "unknown" if could_fill else "neither"
+    return "special" if floors.special > roof else floors.nearer

@@ -1,10 +1,6 @@
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from boundby.evidence.patterns import idle_time, pattern_facts
-from boundby.intervals import union
+from boundby.evidence.patterns import pattern_facts
 from builders import Trace
 from worlds import timeline_of
 
@@ -184,18 +180,3 @@ def test_idle_time_that_loading_is_not_to_blame_for():
 
 def test_loading_while_the_device_works_costs_nothing():
     assert "idle-period" not in facts_of(timeline_of(loading(500)))
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 90), st.integers(1, 30)), max_size=10),
-    st.integers(0, 50),
-    st.integers(1, 60),
-)
-def test_idle_and_busy_time_fill_the_window(rows, start, length):
-    busy = union(np.array([s for s, _ in rows], int), np.array([s + d for s, d in rows], int))
-    window = np.array([start]), np.array([start + length])
-
-    idle = idle_time(busy, start, start + length)
-
-    assert idle.total + int(busy.within(*window)[0]) == length
-    assert int(idle.within(busy.start, busy.end).sum()) == 0

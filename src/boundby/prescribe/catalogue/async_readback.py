@@ -5,7 +5,7 @@ from __future__ import annotations
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import at, waits
+from boundby.prescribe.readings import all_waits, at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -21,10 +21,11 @@ def applies(case: Case) -> str | None:
     row, uploads = waits(case, "host-copy"), case.signs.uploads
     if row is None or not uploads.to_host:
         return None
-    return (
+    why = (
         f"The host waits for copies {often(row.count_per_step)} a step{at(row.where)}, "
         f"{uploads.to_host:.3g} of them results ({uploads.to_host_ms or 0.0:.3g} ms)."
     )
+    return why + all_waits(case)
 
 
 RULE = Rule(

@@ -17,7 +17,9 @@ def applies(case: Case) -> str | None:
     busy = share(case, *DEVICE)
     if share(case, "data") < LEADS or busy > IDLE:
         return None
-    return f"Loading takes {share(case, 'data'):.0%} of the step; the device works {busy:.0%} of it."
+    return (
+        f"Loading takes {share(case, 'data'):.0%} of the step; the device works {busy:.0%} of it."
+    )
 
 
 RULE = Rule(

@@ -26,7 +26,9 @@ def applies(case: Case) -> str | None:
     wide = precision.fp32 + (precision.tf32 or 0.0)
     if wide < NOTICEABLE:
         return None
-    return f"Products in fp32 or TF32 take {wide:.0%} of the device's time; bf16 also halves bytes."
+    why = f"Products in fp32 or TF32 take {wide:.0%} of the device's time; bf16 also halves bytes."
+    unknown = has_bf16(case.caliber.device) is None
+    return f"{why} (bf16 needs Ampere, MI200 or later: check the device.)" if unknown else why
 
 
 RULE = Rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from boundby.evidence.words import counted
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import PAYS, over
@@ -19,8 +20,8 @@ def applies(case: Case) -> str | None:
         else "whether copying one first pays depends on how often it is used"
     )
     return (
-        f"{layout.fights or 0.0:.3g} operators a step ({layout.fighting:.0%} of the device's time) "
-        f"read operands whose layouts fight; {pays}."
+        f"Operands whose layouts fight meet in {counted(layout.fights or 0.0, 'operator')} a step "
+        f"({layout.fighting:.0%} of the device's time); {pays}."
     )
 
 

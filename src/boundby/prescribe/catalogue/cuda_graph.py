@@ -29,6 +29,8 @@ def applies(case: Case) -> str | None:
         f"{launches:.0f} launches a step cost the host {millis(case, *HOST):.3g} of "
         f"{case.step.estimate:.3g} ms."
     )
+    if share(case, "python") > share(case, "submission"):
+        why += " Most of it is Python inside the step, which a graph would no longer run."
     inside = waits(case, "item") or waits(case, "explicit-sync")
     if inside:
         why += (

@@ -25,7 +25,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="drop-checkpointing",
     title="Checkpoint fewer layers, as memory allows.",
-    how="y = block(x)      # for checkpoint(block, x); begin with the layers that save least memory",
+    how="y = block(x)      # not checkpoint(block, x); begin with layers that save least memory",
     stop_when="memory is nearly full, or nothing is computed twice",
     does_not_help="a batch that does not fit otherwise",
     applies=applies,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
-from boundby.prescribe.readings import at, waits
+from boundby.prescribe.readings import all_waits, at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -23,10 +23,11 @@ def applies(case: Case) -> str | None:
         return None
     depth = row.outstanding_device_ms
     queue = f" with {depth:.3g} ms of device work queued" if depth is not None else ""
-    return (
+    why = (
         f"The host reads a value from the device {often(row.count_per_step)} a step{queue}"
         f"{at(row.where)}."
     )
+    return why + all_waits(case)
 
 
 RULE = Rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import at, waits
+from boundby.prescribe.readings import all_waits, at, waits
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -20,10 +20,11 @@ def applies(case: Case) -> str | None:
     row = waits(case, "data-dependent-shape")
     if row is None:
         return None
-    return (
+    why = (
         f"The host waits {often(row.count_per_step)} a step to learn how large a result is"
         f"{at(row.where)}: nonzero, masks as indices, unique."
     )
+    return why + all_waits(case)
 
 
 RULE = Rule(

@@ -12,7 +12,9 @@ def applies(case: Case) -> str | None:
     update = case.signs.update
     if update.kind != "loop":
         return None
-    launches = f", {update.launches:.0f} launches an update" if update.launches is not None else ""
+    launches = (
+        f" ({update.launches:.0f} of the step's launches)" if update.launches is not None else ""
+    )
     return f"The optimizer updates one tensor at a time{launches}."
 
 

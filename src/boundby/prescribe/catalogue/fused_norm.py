@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from boundby.evidence.words import counted
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import PAYS, is_host_bound, over
@@ -21,7 +22,7 @@ def applies(case: Case) -> str | None:
     if not over(norms.device_share, PAYS) and not is_host_bound(case):
         return None
     return (
-        f"{norms.by_hand:.3g} normalisations a step are made of single operators, "
+        f"Made of single operators: {counted(norms.by_hand, 'normalisation')} a step, "
         f"{norms.device_share or 0.0:.0%} of the device's time."
     )
 

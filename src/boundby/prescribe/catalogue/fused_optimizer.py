@@ -14,7 +14,9 @@ def applies(case: Case) -> str | None:
     update = case.signs.update
     if update.kind not in KIND:
         return None
-    launches = f" with {update.launches:.0f} launches" if update.launches is not None else ""
+    launches = (
+        f" ({update.launches:.0f} of the step's launches)" if update.launches is not None else ""
+    )
     return f"The optimizer updates the parameters {KIND[update.kind]}{launches}."
 
 

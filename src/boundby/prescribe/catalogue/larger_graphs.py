@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import is_host_bound, over
@@ -12,16 +13,21 @@ TORCH_LOGS=graph_breaks,recompiles python train.py     # what splits the graph, 
 step = torch.compile(step, fullgraph=True)             # the whole step, not its layers
 """
 SEVERAL = 2
+GUARDED = 0.1
+"""Share of host time in guards that fewer or larger graphs are worth working for."""
 
 
 def applies(case: Case) -> str | None:
-    """A host-bound step that enters compiled code several times."""
-    calls = case.signs.mode.compiled_calls
-    if not is_host_bound(case) or not over(calls, SEVERAL) or case.signs.mode.in_graphs:
+    """A host-bound step that enters compiled code several times, or guards it at length."""
+    mode = case.signs.mode
+    if not is_host_bound(case) or mode.in_graphs or not mode.compiled_calls:
         return None
+    if mode.compiled_calls < SEVERAL and not over(mode.guards, GUARDED):
+        return None
+    guards = f" ({mode.guards:.0%} of host time)" if mode.guards is not None else ""
     return (
-        f"A step enters compiled code {calls:.3g} times; each entry checks its guards before "
-        "anything runs."
+        f"A step enters compiled code {often(mode.compiled_calls)}; each entry checks its guards "
+        f"before anything runs{guards}."
     )
 
 

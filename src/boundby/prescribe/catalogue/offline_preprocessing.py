@@ -23,7 +23,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="offline-preprocessing",
     title="Tokenise, decode and resize once; train from the results.",
-    how="tokens = np.memmap('train.bin', dtype=np.uint16, mode='r')      # written once, mapped by all",
+    how="tokens = np.memmap('train.bin', dtype=np.uint16, mode='r')    # written once, mapped by all",
     stop_when="the wait for a batch is below 2% of the step",
     does_not_help="random augmentation, which must happen each time; slow disks or networks",
     applies=applies,

@@ -17,7 +17,7 @@ def applies(case: Case) -> str | None:
     if loading.in_process is not False:
         return None
     if loading.restarts:
-        return f"{loading.restarts} worker processes start inside the recording."
+        return f"Inside the recording {loading.restarts} workers were started."
     longest, usual = loading.longest_ms or 0.0, loading.wait_ms or 0.0
     if longest < LONG_MS or longest < FAR_ABOVE * usual:
         return None

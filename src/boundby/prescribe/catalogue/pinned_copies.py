@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from boundby.evidence.words import figure
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import Risk, Rule, Turn
@@ -23,8 +24,9 @@ def applies(case: Case) -> str | None:
     if uploads.pageable_ms < SMALL * case.step.estimate:
         return None
     return (
-        f"{uploads.pageable:.3g} copies a step ({uploads.pageable_ms:.3g} ms) come from pageable "
-        "memory: the host waits while they are staged, non_blocking or not."
+        f"Copies from pageable memory take {uploads.pageable_ms:.3g} ms a step "
+        f"({figure(uploads.pageable)} of them): the host waits while they are staged, "
+        "non_blocking or not."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
-from boundby.prescribe.readings import at, waits
+from boundby.prescribe.readings import all_waits, at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -19,7 +19,8 @@ def applies(case: Case) -> str | None:
     row = waits(case, "explicit-sync")
     if row is None:
         return None
-    return f"The step waits for the whole device {often(row.count_per_step)}{at(row.where)}."
+    why = f"The step waits for the whole device {often(row.count_per_step)}{at(row.where)}."
+    return why + all_waits(case)
 
 
 RULE = Rule(

@@ -22,7 +22,9 @@ def applies(case: Case) -> str | None:
         return None
     if has_tf32(case.caliber.device) is False or case.live.fp32_checked is False:
         return None
-    return f"Matrix products and convolutions in full fp32 take {fp32:.0%} of the device's time."
+    why = f"Matrix products and convolutions in full fp32 take {fp32:.0%} of the device's time."
+    unknown = has_tf32(case.caliber.device) is None
+    return f"{why} (TF32 needs Ampere or later: check the device.)" if unknown else why
 
 
 RULE = Rule(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
-from boundby.prescribe.readings import NOTICEABLE, at, millis, share
+from boundby.prescribe.readings import at, millis, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -11,13 +11,15 @@ if step % 100 == 0:                 # log, format and write now and then, not ev
     writer.add_scalar("loss", running.item() / 100, step)
 # hooks, shape checks, dicts and strings: build once before the loop, reuse
 """
-PYTHON_FACT = "top-python"
-"""Evidence that names the most expensive Python functions, where stacks were recorded."""
+PYTHON_FACT = "python-function"
+"""Evidence that names the most expensive Python function, where stacks were recorded."""
+LEADS = 0.10
+"""Below a tenth of the step, Python is the framework's own glue, which cannot be moved."""
 
 
 def applies(case: Case) -> str | None:
     """Python between the operators takes a notable part of the step."""
-    if share(case, "python") < NOTICEABLE:
+    if share(case, "python") < LEADS:
         return None
     fact = case.evidence.get(PYTHON_FACT)
     return (
@@ -35,6 +37,6 @@ RULE = Rule(
     applies=applies,
     attacks=("python",),
     turn=Turn.OUT_OF_LOOP,
-    risk=Risk.NONE,
+    risk=Risk.SHAPES,
     edit="no_python",
 )

@@ -70,6 +70,11 @@ def _fill(arguments: Arguments) -> Cost:
 
 
 def _random(special: int) -> Rule:
+    """Random numbers: their arithmetic takes as long as ``special`` evaluations an element.
+
+    Measured on an H200 (torch 2.11): 6 uniform, 10 normal.
+    """
+
     def rule(arguments: Arguments) -> Cost:
         x = arguments.tensor(0)
         return count(0, moved(x), x.dtype, special=special * x.numel)
@@ -132,12 +137,12 @@ RULES: dict[str, Rule] = {
     "fill_": _fill,
     "zero_": _fill,
     "eye_": _fill,
-    "uniform_": _random(0),
-    "random_": _random(0),
-    "bernoulli_": _random(0),
-    "geometric_": _random(1),
-    "exponential_": _random(1),
-    "cauchy_": _random(1),
-    "normal_": _random(2),  # Box-Muller: a logarithm with a root, and a sine, a pair
-    "log_normal_": _random(3),
+    "uniform_": _random(6),
+    "random_": _random(6),
+    "bernoulli_": _random(6),
+    "geometric_": _random(10),
+    "exponential_": _random(10),
+    "cauchy_": _random(10),
+    "normal_": _random(10),
+    "log_normal_": _random(11),
 }

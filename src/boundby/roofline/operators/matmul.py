@@ -158,3 +158,4 @@ RULES: dict[str, Rule] = {
     "_scaled_grouped_mm": _grouped_mm,
     "_int_mm": _int_mm,
 }
+RULES |= {f"{name}_": RULES[name] for name in ("addmm", "addmv", "addbmm", "baddbmm", "addr")}

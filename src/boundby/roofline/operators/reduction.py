@@ -155,6 +155,8 @@ RULES: dict[str, Rule] = {
     "_logcumsumexp": _scan(4),
     "cummax": _scan_with_indices,
     "cummin": _scan_with_indices,
+    "_cummax_helper": _scan_with_indices,
+    "_cummin_helper": _scan_with_indices,
     "_softmax": _softmax,
     "_log_softmax": _softmax,
     "softmax": _softmax,
