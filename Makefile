@@ -38,7 +38,7 @@ format: $(VENV)/.lint ## rewrite the files in the project's format
 coverage: $(VENV)/.test ## run all tests and show the branches that none of them takes
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
 
-accuracy: $(VENV)/.base ## score boundby on labelled recordings (BOUNDBY_SHARED, or ../shared)
+accuracy: $(VENV)/.base ## measure boundby on labelled recordings (BOUNDBY_SHARED, or ../shared) and write docs/accuracy.md
 	@$(BIN)/python -m tools.accuracy $(ARGS)
 
 bench-ingest: $(VENV)/.base ## time and memory to read a large synthetic trace (ARGS="--mb 500")

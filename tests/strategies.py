@@ -78,7 +78,7 @@ OTHERS = st.one_of(
 
 
 def loops(*, verbs=st.one_of(OPS, OPS, OPS, WAITS, OTHERS)) -> st.SearchStrategy[Loop]:
-    """Loops of 2 to 4 steps that launch four kernels a step at least."""
-    body = st.tuples(st.lists(OPS, min_size=4, max_size=4), st.lists(verbs, max_size=8))
+    """Loops of 2 to 4 steps that launch six kernels a step at least."""
+    body = st.tuples(st.lists(OPS, min_size=6, max_size=6), st.lists(verbs, max_size=8))
     mixed = body.flatmap(lambda parts: st.permutations([*parts[0], *parts[1]]).map(tuple))
     return st.builds(Loop, mixed, st.integers(2, 4))

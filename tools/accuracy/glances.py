@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,9 @@ from tools.accuracy.questions import Answer
 EXPECTATIONS = Path(__file__).parent / "public.json"
 
 REFUSED = "refused"
+
+ADVICE = re.compile(r"; |: record ")
+"""Where the reason of an undecided verdict goes over to what to do about it."""
 
 
 class Glance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,12 +80,12 @@ def agrees(verdict: Verdict, accept: tuple[str, ...]) -> bool:
 def in_words(verdict: Verdict) -> str:
     """Class, cause and strength, or why there is none (without the advice that follows)."""
     if verdict.undecided_reason:
-        return f"undecided: {verdict.undecided_reason.split(';')[0]}"
+        return f"undecided: {ADVICE.split(verdict.undecided_reason)[0]}"
     cause = f" ({verdict.cause})" if verdict.cause else ""
     return f"{verdict.name}{cause}, {verdict.strength}"
 
 
-def agreement(compared: list[Compared]) -> Answer:
+def agreement(compared: Sequence[Compared]) -> Answer:
     """How many agree; a disagreement counts as met where its reason is given."""
     apart = [c for c in compared if not c.agrees]
     explained = sum(c.glance.note is not None for c in apart)

@@ -19,8 +19,8 @@ themselves; nothing in it is typed by hand but the notes at its end.
 
 ## What was measured
 
-{count} recordings of 28 programs, on {caliber}. Each program ran without the profiler and
-then under it, in one process:
+{count} recordings of 28 programs: {caliber}.
+Each program ran without the profiler and then under it, in one process:
 
 - **step measured**: lowest and highest step time without the profiler.
 - **recorded step**: the step under the profiler, from completion to completion.

@@ -42,6 +42,7 @@ def answers(results: Sequence[Result]) -> list[Answer]:
         _device_class([r for r in results if _has_device_class(r)]),
         *_verdicts("from the recording alone", results, [r.alone for r in results]),
         *_verdicts("with the measured step told", results, [r.told for r in results]),
+        _cause([r for r in results if r.truth.cause]),
         *_twins([twin for result in results for twin in twins_of(result)]),
     ]
     return [row for row in rows if row.n]
@@ -163,6 +164,13 @@ def _verdicts(how: str, results: Sequence[Result], said: Sequence[Object]) -> li
         Answer(f"verdict accepted, {how}", f"at least {need}", right, n, n - len(wrong) >= need),
         Answer(f"wrong and strong, {how}", "none", none, n, not strong),
     ]
+
+
+def _cause(results: Sequence[Result]) -> Answer:
+    """Whether the verdict also names the cause that the program was built around."""
+    held = sum(r.alone["verdict"]["cause"] == r.truth.cause for r in results)
+    n = len(results)
+    return Answer("cause named, where the program has one", "-", f"{held} of {n}", n, None)
 
 
 def _twins(twins: Sequence[Twin]) -> list[Answer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ def _diagnose(name: str) -> Diagnosis:
     recording = read_recording(demo_file(name))
     diagnosis = diagnose(replace(recording, source=replace(recording.source, path=path)), Options())
     following = (
-        replace(each, command=each.command.replace(f"trace {path}", path))
+        replace(each, command=each.command.replace(f"trace {shlex.quote(path)}", path))
         for each in diagnosis.next
     )
     return replace(diagnosis, next=tuple(following))

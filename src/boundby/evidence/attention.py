@@ -16,13 +16,13 @@ from boundby.evidence.phases import BACKWARD
 from boundby.intervals import Ints
 from boundby.roofline.arguments import Tensor, decode
 from boundby.roofline.costs import UncountedError
+from boundby.roofline.families import Family, classify_kernel
 
 BATCHED = re.compile(r"^aten::(bmm|baddbmm)$")
 SOFTMAX = re.compile(r"^aten::_softmax(_backward_data)?$")
 FORWARD_SOFTMAX = re.compile(r"^aten::_softmax$")
 FALLBACK = re.compile(r"^aten::_scaled_dot_product_attention_math")
 """What fused attention falls back to: the program asks for it already."""
-FUSED = re.compile(r"flash|fmha|sdpa|attention_kernel|paged_attention|mem_eff", re.IGNORECASE)
 CALLS = re.compile(r"^aten::(scaled_dot_product_attention|_softmax)$")
 NEAR = 6
 """Launches between softmax and the products on both sides: scale, mask, casts, dropout."""
@@ -62,7 +62,7 @@ def find_attention(launched: Launched, kernels: KernelTime) -> Attention:
         by_hand=float(launched.work[inside].sum() / kernels.total),
         score_bytes=max(sizes, default=None),
         calls=len(forward) / launched.steps,
-        fused=kernels.share(FUSED.search) > 0,
+        fused=kernels.share(lambda name: classify_kernel(name) is Family.ATTENTION) > 0,
         recomputes_prefix=_recomputes_prefix(launched),
     )
 

@@ -21,7 +21,7 @@ measure_shares = find_signs
 
 
 def find_causes(signs: Signs, syncs: Sequence[SyncRow]) -> dict[str, str]:
-    """The cause that refines each class, by class name; classes without a clear one are left out."""
+    """The cause that refines each class, by class name, where one is clear."""
     causes: dict[str, str] = {}
     waits = _leading_wait(syncs)
     if waits:

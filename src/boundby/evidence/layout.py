@@ -14,6 +14,7 @@ from boundby.intervals import Ints
 from boundby.read.recording import NONE
 from boundby.roofline.arguments import Arguments, Tensor, decode
 from boundby.roofline.costs import UncountedError
+from boundby.roofline.patterns.layouts import disagree
 
 ELEMENTWISE = re.compile(r"elementwise_kernel")
 COPY = re.compile(r"^aten::copy_$")
@@ -93,24 +94,11 @@ def find_layout(launched: Launched, kernels: KernelTime) -> Layout:
 
 
 def operands_fight(tensors: Iterable[Tensor]) -> bool:
-    """Whether two large operands of one shape run along different dimensions.
+    """Whether two operands too large for the caches run along different dimensions.
 
     One transposed operand alone does not fight: the loop follows its layout.
     """
-    by_shape: dict[tuple[int, ...], set[int]] = {}
-    for tensor in tensors:
-        along = _runs_along(tensor)
-        if along is not None and tensor.distinct >= LARGE:
-            by_shape.setdefault(tensor.shape, set()).add(along)
-    return any(len(directions) > 1 for directions in by_shape.values())
-
-
-def _runs_along(tensor: Tensor) -> int | None:
-    """The dimension whose neighbours are neighbours in memory; None where there is none."""
-    if tensor.strides is None:
-        return None
-    moved = [i for i, size in enumerate(tensor.shape) if size > 1 and tensor.strides[i] == 1]
-    return moved[0] if moved else None
+    return disagree([tensor for tensor in tensors if tensor.distinct >= LARGE])
 
 
 def _fights(launched: Launched) -> _Operands | None:

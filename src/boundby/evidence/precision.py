@@ -12,16 +12,10 @@ from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Launched
 from boundby.roofline.arguments import decode
 from boundby.roofline.costs import UncountedError
+from boundby.roofline.families import Family, classify_kernel
 
 Width = Literal["double", "fp32", "tf32", "half", ""]
-PRODUCT = re.compile(
-    r"gemm|gemv|cutlass|xmma|nvjet|Cijk|convolve|fprop|dgrad|wgrad|[sh]cudnn|winograd|splitK"
-    r"|_matmul|triton_tem|conv2d|fft2d_",
-    re.IGNORECASE,
-)
-NO_PRODUCT = re.compile(
-    r"elementwise|flash|fmha|attention|sdpa|Offsets|init_device_workspace|softmax", re.IGNORECASE
-)
+PRODUCTS = (Family.MATMUL, Family.CONVOLUTION)
 HALF = re.compile(
     r"bf16|fp16|f16|half|bfloat16|h1688|h884|hgemm|hcudnn|s16816|s161616|e4m3|e5m2|fp8|fp4"
     r"|nvjet_(sm\d+_)?[thqo]|Cijk_[a-z]+_[a-z]+_(H|B|F8)|xdl\w*?I(ttft|DF16)",
@@ -29,7 +23,7 @@ HALF = re.compile(
 )
 TF32 = re.compile(r"tf32|s1688|nvjet_", re.IGNORECASE)
 DOUBLE = re.compile(r"dgemm|d884|f64|<double|Cijk_[a-z]+_[a-z]+_DB_", re.IGNORECASE)
-FP32 = re.compile(r"sgemm|gemmSN|scudnn|simt|f32f32|<(int, int, )?float|fft2d|ffma|Cijk_\w+?_SB_")
+FP32 = re.compile(r"sgemm|gemmSN|scudnn|simt|f32f32|<(int, int, )?float|fft2d|ffma|dot_kernel|depthwise|Cijk_\w+?_SB_")
 """Asked after the others: names of TF32 kernels hold ``f32f32`` too."""
 MATRIX = re.compile(r"^aten::(mm|addmm|bmm|baddbmm|_addmm_activation|linear)$")
 TILE = 8
@@ -74,7 +68,7 @@ def find_precision(launched: Launched, kernels: KernelTime) -> Precision:
 
 def is_product(name: str) -> bool:
     """Whether a kernel of that name multiplies matrices or convolves."""
-    return bool(PRODUCT.search(name)) and not NO_PRODUCT.search(name)
+    return classify_kernel(name) in PRODUCTS
 
 
 def width(name: str) -> Width:

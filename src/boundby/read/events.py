@@ -73,11 +73,22 @@ class ExactEvent(Event):
 _KINDS = {"ph": (str,), "cat": (str,), "name": (str,), "pid": (int, str), "tid": (int, str)}
 
 
+_BAD_BYTE = re.compile(r"\(byte (\d+)\)$")
 _LARGE_FRACTION = re.compile(rb'"ts"\s*:\s*\d{13,}\.\d*[1-9]')
 
 
 class NotEventsError(ValueError):
-    """The bytes are not a run of JSON objects."""
+    """The bytes are not a run of JSON values.
+
+    Attributes:
+        is_incomplete: They are as far as they go: something is left open at their end.
+    """
+
+    def __init__(self, array: bytes, error: Exception) -> None:
+        super().__init__(str(error))
+        at = _BAD_BYTE.search(str(error))
+        is_deep = isinstance(error, RecursionError)
+        self.is_incomplete = not is_deep and (at is None or int(at.group(1)) >= len(array) - 1)
 
 
 def _is_inexact(events: list[Event], text: bytes) -> bool:
@@ -145,7 +156,7 @@ class EventDecoder:
         except msgspec.ValidationError:
             pass
         except (msgspec.DecodeError, RecursionError) as error:
-            raise NotEventsError(str(error)) from error
+            raise NotEventsError(array, error) from error
         return self._decode_exactly(array)
 
     def _decode_exactly(self, array: bytes) -> list[Event]:
@@ -154,7 +165,7 @@ class EventDecoder:
         except msgspec.ValidationError:
             return self._decode_one_by_one(array)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise NotEventsError(str(error)) from error
+            raise NotEventsError(array, error) from error
         self._prefers_exact = True
         return list(events)
 
@@ -162,7 +173,7 @@ class EventDecoder:
         try:
             entries = self._any.decode(array)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise NotEventsError(str(error)) from error
+            raise NotEventsError(array, error) from error
         events = [event for entry in entries if (event := _rebuild(entry)) is not None]
         self.unusable += len(entries) - len(events)
         return list(events)

@@ -111,11 +111,30 @@ def _pieces(text: bytes) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-def _decoded(text: bytes, decoder: EventDecoder) -> list[Event] | None:
+def _decode_joined(
+    text: bytes, pieces: list[tuple[int, int]], decoder: EventDecoder
+) -> tuple[list[Event], int]:
+    """The events of the first piece, joined with the next ones while it is incomplete.
+
+    With the number of pieces used, 0 where they are not events.
+    """
+    start = pieces[0][0]
+    for used, (_, end) in enumerate(pieces[:MAX_JOINED], 1):
+        try:
+            return decoder.decode(text[start:end]), used
+        except NotEventsError as error:
+            if not error.is_incomplete:
+                break
+    return [], 0
+
+
+def _decode_end(text: bytes, decoder: EventDecoder) -> tuple[list[Event], int]:
+    """The events before the end of the list, and where that is; 0 if there is no such end."""
+    end = event_extent(text).array_end
     try:
-        return decoder.decode(text)
+        return (decoder.decode(text[:end]), end) if end else ([], 0)
     except NotEventsError:
-        return None
+        return [], 0
 
 
 def salvage(text: bytes, decoder: EventDecoder, *, is_last: bool) -> Salvage:
@@ -124,21 +143,17 @@ def salvage(text: bytes, decoder: EventDecoder, *, is_last: bool) -> Salvage:
     pieces = _pieces(text)
     at = lost = 0
     while at < len(pieces):
-        start = pieces[at][0]
-        stop = min(at + MAX_JOINED, len(pieces))
-        for until in range(at, stop):
-            read = _decoded(text[start : pieces[until][1]], decoder)
-            if read is not None:
-                events += read
-                at = until + 1
-                break
-        else:
-            rest = text[start:]
-            end = event_extent(rest).array_end
-            if end is not None and (read := _decoded(rest[:end], decoder)) is not None:
-                return Salvage(events + read, rest[end + 1 :], ended=True, lost=lost)
-            if stop == len(pieces) and not is_last and len(rest) <= MAX_CARRIED_BYTES:
-                return Salvage(events, rest, lost=lost)
-            lost += 1
-            at += 1
+        read, used = _decode_joined(text, pieces[at : at + MAX_JOINED], decoder)
+        events += read
+        at += used
+        if used:
+            continue
+        start, stop = pieces[at][0], min(at + MAX_JOINED, len(pieces))
+        read, end = _decode_end(text[start : pieces[stop - 1][1]], decoder)
+        if end:
+            return Salvage(events + read, text[start + end + 1 :], ended=True, lost=lost)
+        if stop == len(pieces) and not is_last and len(text) - start <= MAX_CARRIED_BYTES:
+            return Salvage(events, text[start:], lost=lost)
+        lost += 1
+        at += 1
     return Salvage(events, lost=lost)

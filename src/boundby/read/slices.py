@@ -140,8 +140,10 @@ class EventStream:
         for end, after in _cuts(text):
             try:
                 events = self._decoder.decode(text[:end])
-            except NotEventsError:
-                continue
+            except NotEventsError as error:
+                if error.is_incomplete:
+                    continue
+                break
             self._buffer = text[after:]
             return events
         return None

@@ -54,10 +54,11 @@ def build_program(timeline: Timeline) -> Program:
     blocking = blocking_copies(timeline)
     launches = timeline.launches
     reference = np.where(blocking, launches.start, launches.end)
-    work = build_work(timeline, reference)
+    work, early = build_work(timeline, reference, blocking)
     if not len(work):
         return _empty(timeline, work)
-    waits = _join_waits(timeline, work.launch, blocking)
+    copies = _copy_waits(timeline, work.launch, blocking, early)
+    waits = _join_waits(timeline, work.launch, copies)
     inside, edges = _without_edges(timeline, waits)
     return Program(
         steps=len(timeline.steps),
@@ -76,7 +77,7 @@ def _empty(timeline: Timeline, work: Work) -> Program:
     return Program(len(timeline.steps), points, work, 0, QUEUE_LIMIT)
 
 
-def _join_waits(timeline: Timeline, items: Ints, blocking: npt.NDArray[np.bool_]) -> Waits:
+def _join_waits(timeline: Timeline, items: Ints, copies: Waits) -> Waits:
     """Explicit waits and blocking copies, ordered by start, each with what it waited for."""
     host = timeline.recording.host
     kinds = np.where(host.kind == HostKind.CALL, timeline.calls[host.name], CallKind.OTHER)
@@ -86,7 +87,6 @@ def _join_waits(timeline: Timeline, items: Ints, blocking: npt.NDArray[np.bool_]
     rows = np.flatnonzero(sync)
     rows = rows[timeline.steps.of(host.start[rows]) != NONE]
     explicit = _explicit_waits(timeline, rows, kinds[rows], items)
-    copies = _copy_waits(timeline, items, blocking)
     joined = Waits(
         *(
             np.concatenate((getattr(explicit, f), getattr(copies, f)))
@@ -143,7 +143,9 @@ def _item_of(timeline: Timeline, rows: Ints, items: Ints) -> Ints:
     return np.where((launch != NONE) & (items[position] == launch), position, NOTHING)
 
 
-def _copy_waits(timeline: Timeline, items: Ints, blocking: npt.NDArray[np.bool_]) -> Waits:
+def _copy_waits(
+    timeline: Timeline, items: Ints, blocking: npt.NDArray[np.bool_], early: Ints
+) -> Waits:
     """The waiting half of each blocking copy: until its own work is (nearly) done."""
     item = np.flatnonzero(blocking[items])
     launch = items[item]
@@ -153,7 +155,7 @@ def _copy_waits(timeline: Timeline, items: Ints, blocking: npt.NDArray[np.bool_]
         row=launches.row[launch],
         target=item,
         cost=np.zeros(len(item), dtype=np.int64),
-        wake=launches.end[launch] - finish,
+        wake=launches.end[launch] - finish + early[item],
     )
 
 

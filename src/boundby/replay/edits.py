@@ -10,14 +10,10 @@ import numpy as np
 from boundby.intervals import Ints
 from boundby.replay.program import NOTHING, PointKind, Program
 from boundby.timeline.hostline import LineKind
-from boundby.units import NS_PER_US
 
 GRAPH_NODE_NS = 350
 """Device time one node of a CUDA graph adds (H200, torch 2.11: a graph of 1,537 dependent tiny
 kernels took 3.24 ms for 2.70 ms of kernels)."""
-
-LONGEST_DEVICE_GAP = 20 * NS_PER_US
-"""A longer gap before queued work is not the device's: the host was staging a copy."""
 
 COMPUTED_HOST = (LineKind.LAUNCH, LineKind.OP, LineKind.PYTHON)
 """Kinds of host time that the profiler inflates; waits and allocations it leaves alone."""
@@ -87,16 +83,7 @@ def no_submit_cost(program: Program) -> Program:
 def device_only(program: Program) -> Program:
     """All host time and waits gone: what the device needs for the same submissions."""
     free = without_host(no_sync(program), *LineKind)
-    work = free.work
-    gaps = work.lead[work.lead <= LONGEST_DEVICE_GAP]
-    usual = int(np.median(gaps)) if len(gaps) else 0
-    return free.with_work(
-        replace(
-            work,
-            latency=np.zeros_like(work.latency),
-            lead=np.where(work.lead <= LONGEST_DEVICE_GAP, work.lead, usual),
-        )
-    )
+    return free.with_work(replace(free.work, latency=np.zeros_like(free.work.latency)))
 
 
 def scaled_host(program: Program, scale: float) -> Program:

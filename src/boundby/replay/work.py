@@ -23,11 +23,17 @@ UNEXPLAINED = 20 * NS_PER_US
 """A queued item that starts this much later than its stream allows waited for another stream."""
 
 
-def build_work(timeline: Timeline, reference: Ints) -> Work:
-    """Work items of the launches inside steps.
+def build_work(
+    timeline: Timeline, reference: Ints, blocking: npt.NDArray[np.bool_]
+) -> tuple[Work, Ints]:
+    """Work items of the launches inside steps, and how much earlier each can start than it did.
+
+    What held up a copy that holds the host (staging, or work that was not recorded) is time the
+    host waits, not time the device needs: such a copy starts early here, int64[m] ns.
 
     Args:
         reference: int64[len(launches)] ns, the host time at which each launch takes effect.
+        blocking: bool[len(launches)] copies that hold the host.
     """
     rows = timeline.rows[timeline.row_step != NONE]
     launch_of_row = timeline.launches.of_row[rows]
@@ -36,17 +42,19 @@ def build_work(timeline: Timeline, reference: Ints) -> Work:
     start, end, busy = _extents(timeline, rows, item_of_row, len(kept))
     first = timeline.launches.first_row[kept]
     stream = _dense(timeline.recording.device.stream[first])
-    latency, lead, late = _delays(stream, start, end, reference[kept])
-    return Work(
+    queue = _Queue(stream, start, end, reference[kept], blocking[kept])
+    latency, lead, early = queue.delays()
+    work = Work(
         stream=stream,
         dur=end - start,
         busy=busy,
         latency=latency,
         lead=lead,
-        after=find_dependencies(timeline, kept, stream, Spans(start, end, late)),
+        after=find_dependencies(timeline, kept, stream, Spans(start, end, queue.late)),
         nodes=np.bincount(item_of_row, minlength=len(kept)).astype(np.int64),
         launch=kept,
     )
+    return work, early
 
 
 def _dense(values: Ints) -> Ints:
@@ -67,27 +75,41 @@ def _extents(timeline: Timeline, rows: Ints, item: Ints, count: int) -> tuple[In
     return start, end, busy
 
 
-def _delays(
-    stream: Ints, start: Ints, end: Ints, reference: Ints
-) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
-    """Latency and lead of each item, and which started later than both explain.
+class _Queue:
+    """What each item found when it was launched: an idle stream or a busy one."""
 
-    On an idle stream the latency is observed; on a busy one the lead is. The other of the two
-    takes the median of the recording.
-    """
-    order = np.argsort(start, kind="stable")
-    before = np.empty(len(start), dtype=np.int64)
-    before[order] = previous_end(stream[order], start[order], end[order])
-    queued = before > reference
-    latency, lead = start - reference, start - np.maximum(before, 0)
-    usual_latency = _median(latency[~queued & (latency < UNEXPLAINED)], DEFAULT_LATENCY)
-    usual_lead = _median(lead[queued & (lead < UNEXPLAINED)], DEFAULT_LEAD)
-    late = np.where(queued, lead > UNEXPLAINED, latency > UNEXPLAINED)
-    return (
-        np.where(queued, usual_latency, latency),
-        np.maximum(np.where(queued, lead, usual_lead), 0),
-        late,
-    )
+    def __init__(
+        self, stream: Ints, start: Ints, end: Ints, reference: Ints, blocking: npt.NDArray[np.bool_]
+    ) -> None:
+        order = np.argsort(start, kind="stable")
+        before = np.empty(len(start), dtype=np.int64)
+        before[order] = previous_end(stream[order], start[order], end[order])
+        self.blocking = blocking
+        self.queued = before > reference
+        self.latency, self.lead = start - reference, start - np.maximum(before, 0)
+        self.waited = np.where(self.queued, self.lead, self.latency)
+
+    @property
+    def late(self) -> npt.NDArray[np.bool_]:
+        """Items that started later than their stream and their launch explain."""
+        return (self.waited > UNEXPLAINED) & ~self.blocking
+
+    def delays(self) -> tuple[Ints, Ints, Ints]:
+        """Latency and lead of each item, and by how much a copy that holds the host starts early.
+
+        On an idle stream the latency is observed, on a busy one the lead; the other takes the
+        median of the recording.
+        """
+        queued, latency, lead = self.queued, self.latency, self.lead
+        usual_latency = _median(latency[~queued & (latency < UNEXPLAINED)], DEFAULT_LATENCY)
+        usual_lead = _median(lead[queued & (lead < UNEXPLAINED)], DEFAULT_LEAD)
+        usual = np.where(queued, usual_lead, usual_latency)
+        early = np.where(self.blocking, np.maximum(self.waited - usual, 0), 0)
+        return (
+            np.where(queued, usual_latency, latency - early),
+            np.maximum(np.where(queued, lead - early, usual_lead), 0),
+            early,
+        )
 
 
 def _median(values: Ints, default: int) -> int:

@@ -11,7 +11,7 @@ import msgspec
 
 from boundby.read.recording import Signature
 from boundby.roofline.costs import UncountedError
-from boundby.roofline.dtypes import SCALAR_TYPES, itemsize, parse_dtype
+from boundby.roofline.dtypes import SCALAR_TYPES, category, itemsize, parse_dtype
 
 _T = TypeVar("_T")
 Shape = tuple[int, ...]
@@ -150,7 +150,8 @@ def decode(signature: Signature, element: str = "") -> Arguments:
 
     Args:
         signature: Raw JSON of dims, types, strides and scalars; any of them may be empty.
-        element: Element type of tensors recorded without one (lists, and all tensors in 2021).
+        element: Element type of tensors recorded without one (lists, and all tensors in 2021);
+            without it that of the first floating-point operand.
 
     Raises:
         UncountedError: Nothing was recorded, or it is no JSON of the expected form.
@@ -162,6 +163,9 @@ def decode(signature: Signature, element: str = "") -> Arguments:
     if not dims and not concrete:
         raise UncountedError
     count = max(len(dims), len(concrete))
+    element = element or next(
+        (t for t in map(parse_dtype, types) if t and category(t) == "float"), ""
+    )
     slots = tuple(
         _slot(_at(dims, i), (_at(types, i) or "") if types else None, _at(strides, i), element)
         for i in range(count)

@@ -380,7 +380,6 @@ def test_no_edge_no_word_about_it():
     assert "edge-sync" not in {q.id for q in diagnosis_of(world.finish()).quality}
 
 
-@pytest.mark.xfail(strict=True, reason="the last wait of the last step is taken for an edge")
 def test_a_wait_that_ends_every_step_ends_the_last_one_too():
     world = World(wake=10)
     for _ in world.steps(3):
@@ -393,7 +392,6 @@ def test_a_wait_that_ends_every_step_ends_the_last_one_too():
     assert diagnosis.steps.steady_ms == pytest.approx(world.now / 3000, rel=0.02)
 
 
-@pytest.mark.xfail(strict=True, reason="a repetition starts with room for a whole queue")
 def test_the_queue_stays_full_from_one_repetition_to_the_next():
     script = Script()
     script.launch(1, 1)
@@ -403,7 +401,6 @@ def test_the_queue_stays_full_from_one_repetition_to_the_next():
     assert np.diff(replay(program, 4).finish).tolist() == [200, 200, 200]
 
 
-@pytest.mark.xfail(strict=True, reason="staging behind a busy stream is taken for the device's")
 def test_staging_of_an_upload_is_no_device_time():
     from boundby.replay.edits import device_only
 

@@ -10,8 +10,9 @@ from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
 export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
-# alone: together with max_split_size_mb reserved memory grows from step to step
+# alone: with max_split_size_mb as well, reserved memory keeps growing
 """
+
 STRANDED = 0.10
 """A tenth of the memory reserved and not allocated, at the peak, is more than passing cache."""
 

@@ -9,10 +9,11 @@ from boundby.prescribe.readings import all_waits, at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
-host = torch.empty_like(y, device="cpu", pin_memory=True)     # once
-host.copy_(y, non_blocking=True); done.record()               # done = torch.cuda.Event()
-...                                                           # submit the next step
-done.synchronize(); use(host)                                 # read only after this
+host = torch.empty_like(y, device="cpu", pin_memory=True)   # once
+done = torch.cuda.Event()
+host.copy_(y, non_blocking=True); done.record()
+...                                                         # next step
+done.synchronize(); use(host)                               # not before
 """
 
 

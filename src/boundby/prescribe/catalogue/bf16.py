@@ -9,10 +9,10 @@ from boundby.prescribe.readings import NOTICEABLE, is_device_bound
 from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
 
 HOW = """\
-# first keep a reference: loss and gradients in fp32, same seed and batches (boundby check)
-with torch.autocast("cuda", dtype=torch.bfloat16):      # parameters stay fp32
+# first: keep loss and gradients in fp32 as reference (boundby check)
+with torch.autocast("cuda", dtype=torch.bfloat16):  # weights stay fp32
     loss = F.cross_entropy(model(batch), target)
-loss.backward()                                          # outside; no GradScaler needed
+loss.backward()                                     # no GradScaler
 """
 
 

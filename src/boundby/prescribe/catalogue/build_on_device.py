@@ -7,9 +7,9 @@ from boundby.prescribe.case import Case
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
-scale = torch.full((), 0.5, device=x.device)            # not torch.tensor(0.5).to("cuda")
-index = torch.arange(n, device=x.device)                # not torch.tensor(range(n), device="cuda")
-# constants: build once before the loop, register_buffer them on the module
+scale = torch.full((), 0.5, device=x.device)     # for torch.tensor(0.5)
+index = torch.arange(n, device=x.device)         # for torch.tensor([...])
+# constants: build once before the loop, register_buffer on the module
 """
 
 

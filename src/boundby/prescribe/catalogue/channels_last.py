@@ -9,7 +9,7 @@ from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
 
 HOW = """\
 model = model.to(memory_format=torch.channels_last)
-batch = batch.to("cuda", memory_format=torch.channels_last, non_blocking=True)
+batch = batch.to("cuda", memory_format=torch.channels_last)
 """
 
 

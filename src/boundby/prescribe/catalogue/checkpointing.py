@@ -10,8 +10,9 @@ from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
 from torch.utils.checkpoint import checkpoint
-y = checkpoint(block, x, use_reentrant=False)      # then raise the batch
+y = checkpoint(block, x, use_reentrant=False)   # then raise the batch
 """
+
 FULL = 0.85
 """Above this use of device memory a larger batch does not fit."""
 PRICE = 0.25

@@ -7,6 +7,11 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import NOTICEABLE, is_host_bound, over
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
+HOW = """\
+model = torch.compile(model)
+# warm up before measuring; torch._dynamo.mark_dynamic for varying sizes
+"""
+
 FEW_LAUNCHES = 10
 """Below this, the guards of a compiled call (some 50 to 200 us) cost what the launches did."""
 
@@ -33,7 +38,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="compile-model",
     title="Fuse operators: compile the model.",
-    how="model = torch.compile(model)  # warm up before measuring; mark varying sizes dynamic",
+    how=HOW,
     stop_when="elementwise operators are merged and the matrix products remain",
     does_not_help="steps of a few operators (the guards cost more), code full of graph breaks, "
     "and sizes that change all the time (each one compiles again)",

@@ -8,6 +8,11 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import PAYS, over
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+y = x.t().contiguous()      # one read and one write, once
+z = y + w; u = y * w        # then at full bandwidth
+"""
+
 
 def applies(case: Case) -> str | None:
     """Large operands of one operator run along different dimensions."""
@@ -28,8 +33,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="contiguous",
     title="Give operands that meet often the same layout: contiguous() once, before the loop.",
-    how="y = x.t().contiguous()      # one read and one write; then y + z, y * w ... run at full "
-    "bandwidth",
+    how=HOW,
     stop_when="no operator is left whose large operands run along different dimensions",
     does_not_help="one transposed operand alone (the loop follows its layout), or an operand "
     "that is used once",

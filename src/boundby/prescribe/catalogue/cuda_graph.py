@@ -9,11 +9,11 @@ from boundby.prescribe.readings import NOTICEABLE, is_saturated, millis, share, 
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-model = torch.compile(model, mode="reduce-overhead")   # records and replays by itself
-# by hand: warm up on a side stream, then capture with static buffers
+model = torch.compile(model, mode="reduce-overhead")
+# by hand: warm up on a side stream, capture with static buffers, then
 with torch.cuda.graph(graph):
     static_out = model(static_in)
-static_in.copy_(batch); graph.replay()                 # every step, same shapes and addresses
+static_in.copy_(batch); graph.replay()      # same shapes and addresses
 """
 
 

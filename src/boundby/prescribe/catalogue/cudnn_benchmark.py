@@ -7,6 +7,10 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import NOTICEABLE, is_device_bound, over
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+torch.backends.cudnn.benchmark = True       # before the first step
+"""
+
 
 def applies(case: Case) -> str | None:
     """Convolutions of fixed sizes, and benchmark known to be off."""
@@ -24,7 +28,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="cudnn-benchmark",
     title="Let cuDNN try its convolution algorithms: benchmark = True.",
-    how="torch.backends.cudnn.benchmark = True      # before the first step; sizes must not change",
+    how=HOW,
     stop_when="it is on: there is no more to gain from it",
     does_not_help="sizes that change: each new one is tried out for seconds",
     applies=applies,

@@ -5,6 +5,11 @@ from __future__ import annotations
 from boundby.prescribe.case import Case
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+torch.backends.cudnn.benchmark = False
+# or keep it, and pad images to a few sizes that come again and again
+"""
+
 
 def applies(case: Case) -> str | None:
     """Algorithms are tried out inside steps, or sizes change while benchmark is on."""
@@ -19,8 +24,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="cudnn-benchmark-off",
     title="Turn cudnn.benchmark off, or use a few fixed sizes.",
-    how="torch.backends.cudnn.benchmark = False\n"
-    "# or keep it, and pad images to a few sizes that come again and again",
+    how=HOW,
     stop_when="steps after the warm-up try no algorithms",
     does_not_help="sizes that never change: there it costs only the first step",
     applies=applies,

@@ -7,6 +7,10 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import NOTICEABLE, is_device_bound, over
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+torch.backends.cudnn.benchmark_limit = 0    # default: 10 candidates
+"""
+
 ROOM = 0.7
 """Below this use of device memory there is room for workspaces."""
 
@@ -27,7 +31,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="cudnn-workspace",
     title="Let cuDNN try all algorithms, those with large workspaces too.",
-    how="torch.backends.cudnn.benchmark_limit = 0      # default: the first 10 candidates",
+    how=HOW,
     stop_when="the chosen algorithms no longer change",
     does_not_help="memory that is nearly full, where large workspaces are refused",
     applies=applies,

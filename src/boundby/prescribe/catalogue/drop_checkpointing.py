@@ -7,6 +7,11 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import PAYS, over
 from boundby.prescribe.rule import DEVICE, HOST, Risk, Rule, Turn
 
+HOW = """\
+y = block(x)            # for checkpoint(block, x)
+# begin with the layers whose checkpoint saves least memory
+"""
+
 FULL = 0.85
 """Above this use of device memory, checkpointing is probably there for a reason."""
 
@@ -25,7 +30,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="drop-checkpointing",
     title="Checkpoint fewer layers, as memory allows.",
-    how="y = block(x)      # not checkpoint(block, x); begin with layers that save least memory",
+    how=HOW,
     stop_when="memory is nearly full, or nothing is computed twice",
     does_not_help="a batch that does not fit otherwise",
     applies=applies,

@@ -9,8 +9,8 @@ from boundby.prescribe.readings import is_host_bound, is_saturated, share
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-requests = [queue.get()]                          # wait for one
-until = time.monotonic() + 0.005                  # then at most 5 ms for others
+requests = [queue.get()]                    # wait for one
+until = time.monotonic() + 0.005            # then 5 ms at most for others
 while len(requests) < 16 and (left := until - time.monotonic()) > 0:
     try: requests.append(queue.get(timeout=left))
     except Empty: break

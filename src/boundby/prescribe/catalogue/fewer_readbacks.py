@@ -8,11 +8,11 @@ from boundby.prescribe.readings import all_waits, at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
-running += loss.detach()                    # stays on the device: no wait
+running += loss.detach()                # stays on the device: no wait
 if step % 100 == 0:
-    log(running.item() / 100)               # one wait in a hundred steps
+    log(running.item() / 100)           # one wait in a hundred steps
     running.zero_()
-# several values: torch.stack([loss, norm, accuracy]).tolist() waits once, not three times
+# several values: torch.stack([loss, norm]).tolist() waits once for all
 """
 
 

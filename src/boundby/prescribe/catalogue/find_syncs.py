@@ -6,6 +6,11 @@ from boundby.prescribe.case import Case
 from boundby.prescribe.readings import NOTICEABLE, millis, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+torch.cuda.set_sync_debug_mode("warn")      # "error" in a test
+# or record with with_stack=True, or: boundby run
+"""
+
 
 def applies(case: Case) -> str | None:
     """Waits cost a notable part of the step, and no line of code is known for them."""
@@ -20,8 +25,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="find-syncs",
     title="Find where the host waits: sync debug mode for a few steps.",
-    how='torch.cuda.set_sync_debug_mode("warn")       # "error" in a test keeps the loop clean\n'
-    "# or record with with_stack=True, or boundby run",
+    how=HOW,
     stop_when="each wait is known to be wanted",
     does_not_help="waits inside torch.cuda.synchronize(), which the mode does not report",
     applies=applies,

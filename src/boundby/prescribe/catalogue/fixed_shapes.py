@@ -9,9 +9,11 @@ from boundby.prescribe.readings import all_waits, at, waits
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-loss = torch.where(mask, x.pow(2), 0.0).sum() / mask.sum()      # for x[mask].pow(2).mean()
-y = y.masked_fill(mask, 0.0)                                    # for: if mask.any(): y[mask] = 0
-# sequences: pad to a few lengths and mask, do not cut to the true length
+# for x[mask].pow(2).mean():
+loss = torch.where(mask, x.pow(2), 0.0).sum() / mask.sum()
+# for "if mask.any(): y[mask] = 0":
+y = y.masked_fill(mask, 0.0)
+# sequences: pad to a few lengths and mask
 """
 
 

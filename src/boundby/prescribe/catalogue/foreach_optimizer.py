@@ -6,6 +6,10 @@ from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
+HOW = """\
+optimizer = torch.optim.AdamW(model.parameters(), lr=lr, foreach=True)
+"""
+
 
 def applies(case: Case) -> str | None:
     """The optimizer updates one tensor at a time."""
@@ -21,7 +25,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="foreach-optimizer",
     title="Update the parameters in lists, one kernel an operation.",
-    how="optimizer = torch.optim.AdamW(model.parameters(), lr=lr, foreach=True)",
+    how=HOW,
     stop_when="the update takes less than 2% of the step",
     does_not_help="parameters that are tensor subclasses, and updates hidden behind a busy "
     "device; where fused=True is possible it is better",

@@ -9,7 +9,7 @@ from boundby.prescribe.readings import NOTICEABLE, is_device_bound, over
 from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
 
 HOW = """\
-# first keep a reference: loss and gradients in fp32, same seed and batches (boundby check)
+# first: keep loss and gradients in fp32 as reference (boundby check)
 scaler = torch.amp.GradScaler("cuda")
 with torch.autocast("cuda", dtype=torch.float16):
     loss = F.cross_entropy(model(batch), target)

@@ -9,7 +9,8 @@ from boundby.prescribe.readings import PAYS, is_host_bound, over
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-y = F.rms_norm(x, x.shape[-1:], weight, eps)     # for x * rsqrt(x.pow(2).mean(-1) + eps) * weight
+# for x * rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight:
+y = F.rms_norm(x, x.shape[-1:], weight, eps)
 y = F.layer_norm(x, x.shape[-1:], weight, bias, eps)
 """
 

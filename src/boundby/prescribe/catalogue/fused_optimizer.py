@@ -6,6 +6,10 @@ from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
+HOW = """\
+optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)
+"""
+
 KIND = {"loop": "one tensor at a time", "foreach": "operation by operation on lists of tensors"}
 
 
@@ -23,7 +27,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="fused-optimizer",
     title="Update all parameters with one fused optimizer kernel.",
-    how="optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)",
+    how=HOW,
     stop_when="the update takes less than 2% of the step",
     does_not_help="an update that is a small part of the step, or hidden behind a busy device; "
     "optimizers without a fused form",

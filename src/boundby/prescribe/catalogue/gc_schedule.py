@@ -9,9 +9,9 @@ from boundby.prescribe.readings import PAYS
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
-gc.collect(); gc.freeze(); gc.disable()       # once, after the first steps
+gc.collect(); gc.freeze(); gc.disable()     # once, after the first steps
 if step % 1000 == 0:
-    gc.collect()                              # never leave this out: cycles would pile up
+    gc.collect()                            # or cycles pile up
 """
 
 

@@ -6,6 +6,11 @@ from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import DEVICE, HOST, Risk, Rule, Turn
 
+HOW = """\
+output = model(token, past_key_values=cache, use_cache=True)
+cache = output.past_key_values                  # one new token a step
+"""
+
 
 def applies(case: Case) -> str | None:
     """Inference whose queries grow with its keys."""
@@ -19,7 +24,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="kv-cache",
     title="Keep keys and values of earlier tokens.",
-    how="output = model(token, past_key_values=cache, use_cache=True)      # one new token a step",
+    how=HOW,
     stop_when="the query of a step is one token long",
     does_not_help="a single pass over a whole text, or training",
     applies=applies,

@@ -7,6 +7,11 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import gain, is_host_bound, is_saturated, millis
 from boundby.prescribe.rule import DEVICE, HOST, Risk, Rule, Turn
 
+HOW = """\
+loader = DataLoader(dataset, batch_size=4 * batch_size)
+# compare samples per second, not seconds per step
+"""
+
 EDITS = ("batch_x2", "batch_x4", "batch_x8")
 NEARLY_BEST = 0.9
 """A batch that reaches this fraction of the best gain is enough: the rest costs memory."""
@@ -37,7 +42,7 @@ def smallest_worth_it(case: Case) -> str | None:
 RULE = Rule(
     id="larger-batch",
     title="Give each launch more work: raise the batch size.",
-    how="loader = DataLoader(dataset, batch_size=4 * batch_size)  # then measure samples a second",
+    how=HOW,
     stop_when="samples per second no longer rise, or the device is busy over 90%",
     does_not_help="a saturated device (twice the batch takes twice as long), a loader that is "
     "already late, or a task whose latency counts",

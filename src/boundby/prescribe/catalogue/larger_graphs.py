@@ -9,9 +9,10 @@ from boundby.prescribe.readings import is_host_bound, over
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-TORCH_LOGS=graph_breaks,recompiles python train.py     # what splits the graph, and why
-step = torch.compile(step, fullgraph=True)             # the whole step, not its layers
+TORCH_LOGS=graph_breaks,recompiles python train.py   # what breaks it
+step = torch.compile(step, fullgraph=True)           # not its layers
 """
+
 SEVERAL = 2
 GUARDED = 0.1
 """Share of host time in guards that fewer or larger graphs are worth working for."""

@@ -7,6 +7,13 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import NOTICEABLE, millis, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+loader = DataLoader(dataset, batch_size, num_workers=4,
+                    persistent_workers=True)
+# double num_workers until the wait is gone or the cores are used up
+"""
+
+
 WORTH_A_PROCESS_MS = 1.0
 """A batch that loads faster than it travels between processes (about a millisecond) is loaded
 more slowly by workers."""
@@ -32,8 +39,7 @@ def _all_cores_used(case: Case) -> bool:
 RULE = Rule(
     id="loader-workers",
     title="Load batches in (more) worker processes.",
-    how="loader = DataLoader(dataset, batch_size, num_workers=4, persistent_workers=True)\n"
-    "# double num_workers until the wait is gone or the cores are used up",
+    how=HOW,
     stop_when="the wait for a batch is below 2% of the step, or all cores are busy",
     does_not_help="data that is in memory already and takes no work: sending it between "
     "processes costs more; a slow disk; more workers than cores",

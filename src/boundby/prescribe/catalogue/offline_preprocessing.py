@@ -7,6 +7,12 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import millis, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+# once:  np.array(tokens, dtype=np.uint16).tofile("train.bin")
+tokens = np.memmap("train.bin", dtype=np.uint16, mode="r")
+"""
+
+
 LEADS = 0.2
 """From a fifth of the step on, preparing data ahead of time is worth the trouble."""
 
@@ -23,7 +29,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="offline-preprocessing",
     title="Tokenise, decode and resize once; train from the results.",
-    how="tokens = np.memmap('train.bin', dtype=np.uint16, mode='r')    # written once, mapped by all",
+    how=HOW,
     stop_when="the wait for a batch is below 2% of the step",
     does_not_help="random augmentation, which must happen each time; slow disks or networks",
     applies=applies,

@@ -7,6 +7,10 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import NOTICEABLE, is_device_bound, over
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+vocabulary = -(-vocabulary // 64) * 64  # 50257 -> 50304; mask the rest
+"""
+
 
 def applies(case: Case) -> str | None:
     """Products on tensor cores have sizes that are no multiples of 8."""
@@ -22,7 +26,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="pad-sizes",
     title="Pad vocabulary, hidden and channel sizes to multiples of 8 (better 64).",
-    how="vocabulary = -(-vocabulary // 64) * 64      # 50257 -> 50304; mask or ignore the rest",
+    how=HOW,
     stop_when="all inner and outer sizes of large products are multiples of 8",
     does_not_help="products in full fp32, or those that take no time",
     applies=applies,

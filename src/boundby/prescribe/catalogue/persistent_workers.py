@@ -6,6 +6,12 @@ from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+loader = DataLoader(dataset, batch_size, num_workers=4,
+                    persistent_workers=True)
+"""
+
+
 FAR_ABOVE = 10.0
 LONG_MS = 500.0
 """Processes take a second to start and import; a wait so long beside short ones is a start."""
@@ -27,7 +33,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="persistent-workers",
     title="Keep the workers between epochs.",
-    how="loader = DataLoader(dataset, batch_size, num_workers=4, persistent_workers=True)",
+    how=HOW,
     stop_when="no epoch begins with a wait",
     does_not_help="one long epoch; a dataset that workers must see change between epochs",
     applies=applies,

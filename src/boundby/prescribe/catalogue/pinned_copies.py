@@ -10,8 +10,10 @@ from boundby.prescribe.rule import Risk, Rule, Turn
 HOW = """\
 loader = DataLoader(dataset, batch_size, pin_memory=True, num_workers=4)
 for batch in loader:
-    batch = batch.to("cuda", non_blocking=True)     # from pageable memory this silently waits
+    # without pin_memory, non_blocking silently waits all the same
+    batch = batch.to("cuda", non_blocking=True)
 """
+
 SMALL = 0.01
 """Pageable copies below this share of the step are not batches."""
 

@@ -9,8 +9,8 @@ from boundby.prescribe.readings import over
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-out = torch.empty(rows, columns, device="cuda")      # once, at the largest size
-torch.matmul(a, b, out=out[:n])                      # every step
+out = torch.empty(rows, columns, device="cuda")     # once, largest size
+torch.matmul(a, b, out=out[:n])                     # every step
 """
 
 

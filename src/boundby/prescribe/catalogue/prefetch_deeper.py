@@ -7,6 +7,11 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import NOTICEABLE, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
+HOW = """\
+loader = DataLoader(dataset, batch_size, num_workers=4,
+                    prefetch_factor=8)
+"""
+
 MOSTLY = 0.5
 
 
@@ -26,7 +31,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="prefetch-deeper",
     title="Let workers prefetch more batches, to even out slow ones.",
-    how="loader = DataLoader(dataset, batch_size, num_workers=4, prefetch_factor=8)",
+    how=HOW,
     stop_when="no batch is late",
     does_not_help="workers that are too slow on average: a deeper queue empties as well",
     applies=applies,

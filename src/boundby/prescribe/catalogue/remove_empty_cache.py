@@ -6,6 +6,11 @@ from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
+HOW = """\
+# delete torch.cuda.empty_cache() from the step:
+# the allocator reuses what is freed
+"""
+
 
 def applies(case: Case) -> str | None:
     """Memory is given back and asked for again in every step."""
@@ -24,7 +29,7 @@ def applies(case: Case) -> str | None:
 RULE = Rule(
     id="remove-empty-cache",
     title="Take torch.cuda.empty_cache() out of the loop.",
-    how="# delete torch.cuda.empty_cache() from the step; the allocator reuses what is freed",
+    how=HOW,
     stop_when="steps hold no cudaMalloc and no cudaFree",
     does_not_help="a device that is really full: there the allocator gives back on its own, and a "
     "smaller batch helps",

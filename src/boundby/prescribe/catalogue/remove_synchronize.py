@@ -8,9 +8,9 @@ from boundby.prescribe.readings import all_waits, at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
+# delete torch.cuda.synchronize() from the loop; one after it is enough
 start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-start.record(); model(batch); end.record()      # times without stopping the queue
-# delete torch.cuda.synchronize() from the loop; one after the loop is enough
+start.record(); model(batch); end.record()      # the queue goes on
 """
 
 

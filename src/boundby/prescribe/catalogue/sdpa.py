@@ -8,9 +8,11 @@ from boundby.prescribe.readings import PAYS, over
 from boundby.prescribe.rule import DEVICE, HOST, Risk, Rule, Turn
 
 HOW = """\
-y = F.scaled_dot_product_attention(q, k, v, is_causal=True)   # for softmax(q @ k.mT / d**0.5) @ v
-# compare outputs AND gradients with the version by hand before keeping it (boundby check)
+# for softmax(q @ k.mT / d**0.5) @ v:
+y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+# compare outputs AND gradients with the old version: boundby check
 """
+
 MIB = 1 << 20
 
 

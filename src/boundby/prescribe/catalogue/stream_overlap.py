@@ -9,18 +9,19 @@ from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
 
 HOW = """\
 side, main = torch.cuda.Stream(), torch.cuda.current_stream()
-def fetch(batches):                                # from pinned memory, on the side stream
+def fetch(batches):                         # from pinned memory
     host = next(batches, None)
     with torch.cuda.stream(side):
         return None if host is None else host.to("cuda", non_blocking=True)
 batches = iter(loader)
 ready = fetch(batches)
-while ready is not None:                           # the last batch is computed like any other
-    main.wait_stream(side)                         # its copy is done before it is used
-    ready.record_stream(main)                      # its memory is not reused before that
+while ready is not None:                    # the last batch included
+    main.wait_stream(side)                  # copied before it is used
+    ready.record_stream(main)               # and not overwritten before
     current, ready = ready, fetch(batches)
     step(current)
 """
+
 ALIKE = 3.0
 """Copies and kernels whose times differ by more than this hide little of each other."""
 

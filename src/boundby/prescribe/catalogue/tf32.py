@@ -9,7 +9,7 @@ from boundby.prescribe.readings import NOTICEABLE, is_device_bound, over
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
-# first keep a reference: loss and gradients in fp32, same seed and batches (boundby check)
+# first: keep loss and gradients in fp32 as reference (boundby check)
 torch.set_float32_matmul_precision("high")      # matrix products
 torch.backends.cudnn.allow_tf32 = True          # convolutions
 """

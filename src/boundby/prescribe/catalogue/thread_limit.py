@@ -6,9 +6,10 @@ from boundby.prescribe.case import Case
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-export OMP_NUM_THREADS=4                      # cores / processes on this machine
+export OMP_NUM_THREADS=4            # cores / processes on this machine
 torch.set_num_threads(4)
-def worker_init(_): torch.set_num_threads(1)  # DataLoader(..., worker_init_fn=worker_init)
+def one_thread(_): torch.set_num_threads(1)
+loader = DataLoader(dataset, num_workers=4, worker_init_fn=one_thread)
 """
 
 

@@ -8,8 +8,8 @@ from boundby.prescribe.readings import NOTICEABLE
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-xW = x @ W                              # for all t at once, out of the loop
-for t in range(steps):                  # only what depends on the step before stays
+xW = x @ W                          # all t at once, out of the loop
+for t in range(steps):              # what depends on the step before
     h = torch.tanh(xW[:, t] + h @ U)
 """
 

@@ -7,10 +7,12 @@ from boundby.prescribe.readings import at, millis, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
-if step % 100 == 0:                 # log, format and write now and then, not every step
+if step % 100 == 0:                 # log and format now and then
     writer.add_scalar("loss", running.item() / 100, step)
-# hooks, shape checks, dicts and strings: build once before the loop, reuse
+# hooks, shape checks, dicts, strings: build once before the loop, reuse
 """
+
+
 PYTHON_FACT = "python-function"
 """Evidence that names the most expensive Python function, where stacks were recorded."""
 LEADS = 0.10

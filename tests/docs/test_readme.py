@@ -1,0 +1,43 @@
+"""The README shows what the program prints, and only commands that exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from boundby.cli.group import COMMANDS
+from tools.readme import README, demo_output, with_output
+
+TEXT = README.read_text("utf-8")
+CONSOLE = [
+    line.removeprefix("$ ").split("#")[0].split("|")[0].strip()
+    for block in re.findall(r"```console\n(.*?)```", TEXT, re.DOTALL)
+    for line in block.splitlines()
+]
+
+
+def test_the_demo_in_the_readme_is_what_it_prints():
+    assert with_output(TEXT, demo_output()) == TEXT
+
+
+def test_the_output_begins_within_the_first_25_lines():
+    lines = TEXT.splitlines()
+    assert any(line.startswith("waterfall") for line in lines[:25])
+    assert len(lines) <= 150
+
+
+@pytest.mark.parametrize("command", [c for c in CONSOLE if c.startswith("boundby")])
+def test_commands_in_the_readme_exist(command):
+    assert shlex.split(command)[1] in COMMANDS
+
+
+@pytest.mark.parametrize("command", [c for c in CONSOLE if c.startswith("make")])
+def test_targets_in_the_readme_exist(command):
+    makefile = (README.parent / "Makefile").read_text("utf-8")
+    assert re.search(rf"^{shlex.split(command)[1]}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", re.findall(r"\]\(([^)#:]+)\)", TEXT))
+def test_links_in_the_readme_lead_somewhere(target):
+    assert (Path(README.parent) / target).exists()
