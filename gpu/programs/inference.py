@@ -48,7 +48,7 @@ class UNet(nn.Module):
         self.leave = self.convolved(2 * width, width)
         self.last = nn.Conv2d(width, 4, 1)
         self.halve = nn.AvgPool2d(2)
-        self.double = nn.Upsample(scale_factor=2)
+        self.enlarge = nn.Upsample(scale_factor=2)
 
     @staticmethod
     def convolved(inputs: int, outputs: int) -> nn.Sequential:
@@ -67,8 +67,8 @@ class UNet(nn.Module):
         top = self.enter(x)
         half = self.down(self.halve(top))
         quarter = self.middle(self.halve(half))
-        x = self.up(torch.cat([self.double(quarter), half], 1))
-        x = self.leave(torch.cat([self.double(x), top], 1))
+        x = self.up(torch.cat([self.enlarge(quarter), half], 1))
+        x = self.leave(torch.cat([self.enlarge(x), top], 1))
         return self.last(x)
 
 

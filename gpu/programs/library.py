@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torchvision
 from programs.parts import (
@@ -87,18 +85,25 @@ def trained_bert(*, batch: int = 8, make_optimizer: MakeOptimizer = ADAMW) -> St
 def decoded(*, batch: int = 1) -> Step:
     """A small GPT-2 reads 16 tokens and writes 3, with a key-value cache."""
     config = GPT2Config(
-        vocab_size=VOCABULARY, n_positions=128, n_embd=384, n_layer=6, n_head=6, use_cache=True
+        vocab_size=VOCABULARY,
+        n_positions=128,
+        n_embd=384,
+        n_layer=6,
+        n_head=6,
+        bos_token_id=0,
+        eos_token_id=0,
     )
     model = GPT2LMHeadModel(config).to(DEVICE).eval()
     prompt = tokens(batch, 16)
 
-    def step() -> Any:  # noqa: ANN401 (transformers' own output class)
+    def step() -> Tensor:
+        cache = DynamicCache()
         with torch.no_grad():
-            out = model(prompt, past_key_values=DynamicCache(), use_cache=True)
+            logits = model(prompt, past_key_values=cache, use_cache=True).logits
             for _ in range(3):
-                token = out.logits[:, -1:].argmax(-1)
-                out = model(token, past_key_values=out.past_key_values, use_cache=True)
-        return out
+                token = logits[:, -1:].argmax(-1)
+                logits = model(token, past_key_values=cache, use_cache=True).logits
+        return logits
 
     return step
 

@@ -42,7 +42,9 @@ def find_norms(launched: Launched) -> Norms:
     inside, count = np.zeros(len(launched), dtype=np.bool_), 0
     for row in root.tolist() if len(mean) else ():
         at = int(np.searchsorted(mean, row)) - 1
-        if at >= 0 and row - int(mean[at]) <= NEAR:
+        if at < 0 or launched.step[mean[at]] != launched.step[row]:
+            continue
+        if row - int(mean[at]) <= NEAR:
             count += 1
             inside[max(int(mean[at]) - BEFORE, 0) : row + AFTER + 1] = True
     return Norms(count / launched.steps, float(launched.work[inside].sum()) / device)

@@ -23,7 +23,10 @@ HALF = re.compile(
 )
 TF32 = re.compile(r"tf32|s1688|nvjet_", re.IGNORECASE)
 DOUBLE = re.compile(r"dgemm|d884|f64|<double|Cijk_[a-z]+_[a-z]+_DB_", re.IGNORECASE)
-FP32 = re.compile(r"sgemm|gemmSN|scudnn|simt|f32f32|<(int, int, )?float|fft2d|ffma|dot_kernel|depthwise|Cijk_\w+?_SB_")
+FP32 = re.compile(
+    r"sgemm|gemmSN|scudnn|simt|f32f32|<(int, int, )?float|fft2d|ffma|dot_kernel|depthwise"
+    r"|Cijk_\w+?_SB_"
+)
 """Asked after the others: names of TF32 kernels hold ``f32f32`` too."""
 MATRIX = re.compile(r"^aten::(mm|addmm|bmm|baddbmm|_addmm_activation|linear)$")
 TILE = 8

@@ -28,7 +28,7 @@ class Uploads:
             not pinned.
         pinned_ms, pinned: The same from pinned memory.
         small: Pageable copies to the device of at most 4 KiB: single values and short lists.
-        built: Tensors built from Python values.
+        built: Tensors built from Python values, outside the optimizer (which counts its steps so).
         to_host_ms, to_host: Copies to the host of more than 4 KiB.
         alone_share: Share of the time of copies to the device in which no kernel ran; None
             without copies.
@@ -70,11 +70,17 @@ def find_uploads(launched: Launched) -> Uploads:
         pinned_ms=pinned_ms,
         pinned=pinned_count,
         small=float(((kind == CopyKind.TO_DEVICE) & small).sum()) / launched.steps,
-        built=len(nodes_named(launched, BUILT)) / launched.steps,
+        built=_built(launched),
         to_host_ms=host_ms,
         to_host=host_count,
         alone_share=_alone(timeline, np.concatenate((pageable, pinned)), rows),
     )
+
+
+def _built(launched: Launched) -> float:
+    begin = launched.tree.start[nodes_named(launched, BUILT)]
+    outside = launched.updates.within(begin, begin + 1) == 0
+    return float(outside.sum()) / launched.steps
 
 
 def _alone(timeline: Timeline, copies: Ints, rows: Ints) -> float | None:

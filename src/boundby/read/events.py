@@ -77,6 +77,9 @@ _BAD_BYTE = re.compile(r"\(byte (\d+)\)$")
 _LARGE_FRACTION = re.compile(rb'"ts"\s*:\s*\d{13,}\.\d*[1-9]')
 
 
+_ARGUMENT_FIELDS = msgspec.structs.fields(Arguments)
+
+
 class NotEventsError(ValueError):
     """The bytes are not a run of JSON values.
 
@@ -120,7 +123,7 @@ def _rebuild_arguments(args: object) -> Arguments:
     if not isinstance(args, dict):
         return NO_ARGUMENTS
     values: dict[str, Any] = {}
-    for known in msgspec.structs.fields(Arguments):
+    for known in _ARGUMENT_FIELDS:
         value = args.get(known.encode_name)
         if value is None:
             continue
@@ -141,7 +144,8 @@ class EventDecoder:
     def __init__(self) -> None:
         self._plain = msgspec.json.Decoder(list[Event])
         self._exact = msgspec.json.Decoder(list[ExactEvent], strict=False)
-        self._any = msgspec.json.Decoder(list[Any])
+        self._entries = msgspec.json.Decoder(list[Raw])
+        self._entry = msgspec.json.Decoder(ExactEvent, strict=False)
         self._prefers_exact = False
         self.unusable = 0
 
@@ -171,9 +175,15 @@ class EventDecoder:
 
     def _decode_one_by_one(self, array: bytes) -> list[Event]:
         try:
-            entries = self._any.decode(array)
+            entries = self._entries.decode(array)
         except (msgspec.DecodeError, RecursionError) as error:
             raise NotEventsError(array, error) from error
-        events = [event for entry in entries if (event := _rebuild(entry)) is not None]
+        events = [event for entry in entries if (event := self._decode_entry(entry)) is not None]
         self.unusable += len(entries) - len(events)
         return list(events)
+
+    def _decode_entry(self, entry: Raw) -> ExactEvent | None:
+        try:
+            return self._entry.decode(entry)
+        except msgspec.ValidationError:
+            return _rebuild(msgspec.json.decode(entry))

@@ -14,7 +14,7 @@ from boundby.read.recording import NONE, DeviceKind, HostKind, Ints, Recording
 _LAUNCH = re.compile(r"Launch(?!HostFunc)|job_prep_and_submit")
 _GRAPH_LAUNCH = re.compile(r"GraphLaunch")
 _BLOCKING = re.compile(r"Synchronize|Memcpy")
-_INCOMPLETE = ("bad-clock", "kernel-longer-than-recording", "truncated")
+_INCOMPLETE = ("bad-clock", "kernel-longer-than-recording", "truncated", "unreadable-events")
 _BEGIN_CAPTURE = re.compile(r"StreamBeginCapture")
 _END_CAPTURE = re.compile(r"StreamEndCapture")
 _STEP = re.compile(r"^ProfilerStep#\d+$")
@@ -53,8 +53,11 @@ class Facts:
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether device rows are known to be missing, so that their absence means nothing."""
-        return any(finding.id in _INCOMPLETE for finding in self.recording.quality)
+        """Whether so many rows are known to be missing that their absence means nothing."""
+        return any(
+            finding.id in _INCOMPLETE and finding.severity == "fatal"
+            for finding in self.recording.quality
+        )
 
 
 def derive_facts(recording: Recording) -> Facts:

@@ -134,6 +134,7 @@ def read_kineto(path: Path, *, slice_bytes: int = SLICE_BYTES) -> Recording:
     losses = Losses(
         is_cut_short=stream.cut_short or pieces.cut_short,
         has_window=collector.window is not None,
+        events=collector.events,
         unreadable=stream.lost + decoder.unusable + collector.rows.untimed,
         mended=stream.mended,
         unknown=collector.unknown,

@@ -10,7 +10,7 @@ from boundby.read.recording import Quality, Severity
 from boundby.read.wording import counted
 
 FATAL_SHARE = 0.1
-"""With this share of the device work left out, no statement about the device holds."""
+"""With this share of the events left out, no statement about the program holds."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Losses:
     Attributes:
         is_cut_short: The file ends before its list of events does.
         has_window: The recorder's own window was read, which it writes after all other events.
-        unreadable: Events given up: damaged, cut, or without a usable time.
+        unreadable: Events given up, of ``events``: damaged, cut, or without a usable time.
         mended: Strings and numbers rewritten to legal JSON.
         unknown: Complete events of a category that is not known.
         signatures: Operators whose arguments were not kept, for want of room.
@@ -31,6 +31,7 @@ class Losses:
 
     is_cut_short: bool = False
     has_window: bool = False
+    events: int = 0
     unreadable: int = 0
     mended: int = 0
     unknown: int = 0
@@ -66,7 +67,8 @@ def _unreadable(losses: Losses) -> Quality | None:
         return None
     events = counted(losses.unreadable, "event")
     message = f"{events} could not be read (damaged, cut or without a time) and left out."
-    return Quality("unreadable-events", "warning", losses.unreadable, message)
+    severity: Severity = "fatal" if losses.unreadable > FATAL_SHARE * losses.events else "warning"
+    return Quality("unreadable-events", severity, losses.unreadable, message)
 
 
 def _mended(losses: Losses) -> Quality | None:

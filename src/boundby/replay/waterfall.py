@@ -55,9 +55,17 @@ def waterfall(clean: Program, descent: Descent, split: DeviceSplit) -> tuple[Wat
         ("sync", descent.without_data - descent.without_sync),
         ("python", host * python),
         ("submission", host * submission),
-        *((part, descent.device * share) for part, share in split.shares.items()),
+        *_device_parts(descent.device, split),
     ]
     return tuple(WaterfallPart(part, ms(ns), ns / descent.now) for part, ns in parts)
+
+
+def _device_parts(device: float, split: DeviceSplit) -> list[tuple[Part, float]]:
+    """Device time by kind of work; gaps that remain without a host are ``device-other``."""
+    busy = min(device, split.busy_ns_per_step)
+    parts = {part: busy * share for part, share in split.shares.items()}
+    parts["device-other"] += device - busy
+    return list(parts.items())
 
 
 def _host_shares(program: Program) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from boundby.intervals import Ints, union
 from boundby.read.recording import NONE
 from boundby.replay.dependencies import Spans, find_dependencies
-from boundby.replay.program import Work
+from boundby.replay.program import NOTHING, Work
 from boundby.timeline.queue import previous_end
 from boundby.timeline.timeline import Timeline
 from boundby.units import NS_PER_US
@@ -43,14 +43,15 @@ def build_work(
     first = timeline.launches.first_row[kept]
     stream = _dense(timeline.recording.device.stream[first])
     queue = _Queue(stream, start, end, reference[kept], blocking[kept])
-    latency, lead, early = queue.delays()
+    after = find_dependencies(timeline, kept, stream, Spans(start, end, queue.late))
+    latency, lead, early = queue.delays(after != NOTHING)
     work = Work(
         stream=stream,
         dur=end - start,
         busy=busy,
         latency=latency,
         lead=lead,
-        after=find_dependencies(timeline, kept, stream, Spans(start, end, queue.late)),
+        after=after,
         nodes=np.bincount(item_of_row, minlength=len(kept)).astype(np.int64),
         launch=kept,
     )
@@ -94,20 +95,22 @@ class _Queue:
         """Items that started later than their stream and their launch explain."""
         return (self.waited > UNEXPLAINED) & ~self.blocking
 
-    def delays(self) -> tuple[Ints, Ints, Ints]:
+    def delays(self, depends: npt.NDArray[np.bool_]) -> tuple[Ints, Ints, Ints]:
         """Latency and lead of each item, and by how much a copy that holds the host starts early.
 
         On an idle stream the latency is observed, on a busy one the lead; the other takes the
-        median of the recording.
+        median of the recording. What an item waited for on another stream is neither.
         """
         queued, latency, lead = self.queued, self.latency, self.lead
         usual_latency = _median(latency[~queued & (latency < UNEXPLAINED)], DEFAULT_LATENCY)
         usual_lead = _median(lead[queued & (lead < UNEXPLAINED)], DEFAULT_LEAD)
         usual = np.where(queued, usual_lead, usual_latency)
-        early = np.where(self.blocking, np.maximum(self.waited - usual, 0), 0)
+        excess = np.maximum(self.waited - usual, 0)
+        early = np.where(self.blocking, excess, 0)
+        taken = np.where(depends, excess, early)
         return (
-            np.where(queued, usual_latency, latency - early),
-            np.maximum(np.where(queued, lead - early, usual_lead), 0),
+            np.where(queued, usual_latency, latency - taken),
+            np.maximum(np.where(queued, lead - taken, usual_lead), 0),
             early,
         )
 

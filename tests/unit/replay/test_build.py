@@ -311,7 +311,7 @@ def test_a_pageable_upload_blocks_while_it_stages_and_is_no_submission():
     assert waits(program) == [0, 2, 4]
     assert host_us(program)["LAUNCH"] == pytest.approx(3 * 9)
     assert steady_us(program) == pytest.approx(500 + 300 + 20, rel=0.03)
-    assert steady_us(no_sync(program)) == pytest.approx(500 + 300, rel=0.5)
+    assert steady_us(no_sync(program)) < steady_us(program) / 2
 
 
 def test_a_short_copy_call_is_asynchronous():

@@ -221,3 +221,17 @@ def test_a_whole_model_adds_up_to_what_torch_counts(captured):
     ours = sum(cost.flops for cost in costs if cost is not None and cost.unit == "matrix")
 
     assert ours == counter.get_total_flops()
+
+
+def test_float8_products(captured):
+    import torch
+
+    a = empty(64, 128, dtype=torch.float8_e4m3fn)
+    b = empty(256, 128, dtype=torch.float8_e4m3fn).t()
+    with captured:
+        torch._scaled_mm(a, b, empty(()), empty(()), out_dtype=torch.bfloat16)
+    [cost] = [cost_of(name, signature) for name, signature, flops in captured if flops]
+
+    assert compare(captured) == 1
+    assert cost.dtype == "float8"
+    assert cost.bytes == 64 * 128 + 128 * 256 + 2 * 4 + 2 * 64 * 256
