@@ -102,9 +102,9 @@ def _shapes_vary(launched: Launched) -> bool | None:
     signature = recording.host.signature[tree.row[nodes]]
     nodes, signature = nodes[signature != NONE], signature[signature != NONE]
     step = launched.timeline.steps.of(tree.start[nodes])
-    seen = np.unique(step)
-    if len(seen) < 2:  # noqa: PLR2004 - a pair to compare
+    per_step = np.split(signature, np.flatnonzero(np.diff(step)) + 1)
+    if len(per_step) < 2:  # noqa: PLR2004 - a pair to compare
         return None
     dims = {index: recording.signatures[index].dims for index in np.unique(signature).tolist()}
-    sizes = [{dims[i] for i in np.unique(signature[step == number]).tolist()} for number in seen]
-    return any(other != sizes[0] for other in sizes[1:])
+    first = {dims[index] for index in per_step[0].tolist()}
+    return any({dims[index] for index in other.tolist()} != first for other in per_step[1:])

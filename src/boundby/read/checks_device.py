@@ -102,7 +102,7 @@ def find_stream_overlap(facts: Facts) -> Quality | None:
         else "dependent launches do so, and time is counted once."
     )
     return Quality(
-        "stream-overlap",
+        "same-stream-overlap",
         "warning" if is_grave else "info",
         len(overlap),
         f"{counted(len(overlap), 'overlap')} of device events on one stream ({share:.1%} of the "

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from boundby.read.events import Event, EventDecoder, NotEventsError
 from boundby.read.lexical import BOUNDARY, event_extent
 
-_BAD_NUMBER = rb"[-+]?\b(?:nan|inf(?:inity)?)\b(?:\(\w*\))?"
-_BAD_NUMBERS = re.compile(_BAD_NUMBER, re.IGNORECASE)
+_BAD_NUMBER = rb"(?:[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)(?:\(\w*\))?"
+_BAD_NUMBERS = re.compile(_BAD_NUMBER)
+"""Without a sign: a search for a set of first letters is twenty times faster."""
 _STRING_OR_BAD_NUMBER = re.compile(
-    rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|' + _BAD_NUMBER, re.DOTALL | re.IGNORECASE
+    rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[-+]?' + _BAD_NUMBER, re.DOTALL
 )
 """A string (an unfinished one at the end included) or a number that JSON does not have."""
 _ILLEGAL_IN_STRING = re.compile(
@@ -59,7 +60,9 @@ def _mend_halves(text: bytes) -> tuple[bytes, int]:
     parts = text.split(b'"')
     unfinished = [] if len(parts) % 2 else [parts.pop()]
     outside, changed = _BAD_NUMBERS.subn(b"null", b'"'.join(parts[0::2]))
-    parts[0::2] = outside.split(b'"')
+    if changed:
+        outside = outside.replace(b"-null", b"null").replace(b"+null", b"null")
+        parts[0::2] = outside.split(b'"')
     before = parts[1::2]
     strings = b'"'.join(before)
     if b"\\" in strings or len(strings.translate(None, _CONTROL)) < len(strings):

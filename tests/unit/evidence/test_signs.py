@@ -108,6 +108,13 @@ def test_the_backward_pass_of_a_loop_belongs_to_it():
     assert origins.python_loop == pytest.approx(80 / 81)
 
 
+def test_a_shorter_run_beside_a_loop_stays_outside_it():
+    chain = [Op("aten::mul", ELEMENTWISE), Op("aten::exp", "exp_kernel")] * 8
+    origins = find_signs(loop(20, Op("aten::sum", "reduce_kernel"), *chain)).origins
+
+    assert origins.python_loop == pytest.approx(40 / 57)
+
+
 def test_a_step_of_another_length_is_not_laid_over():
     body = [Op("aten::select"), mm(), add()] * 20
     origins = find_signs(one_by_one(body[:6], body, body)).origins

@@ -256,10 +256,17 @@ def test_the_base_time_is_added_to_the_origin(read):
 
 @pytest.mark.parametrize("at", ["null", '"soon"', "1e300", '"NaN"', "[1]", "true"])
 def test_an_event_without_a_usable_time_is_left_out_and_counted(tmp_path, at):
-    recording = read_recording(write_times(tmp_path / "a.json", ["1", at, "3"]))
+    good = [str(at) for at in range(20)]
+    recording = read_recording(write_times(tmp_path / "a.json", [at, *good]))
 
-    assert recording.host.start.tolist() == [0, 2_000]
+    assert recording.host.start.tolist() == [at * US for at in range(20)]
     assert findings(recording)["unreadable-events"] == "warning"
+
+
+def test_many_events_without_a_usable_time_allow_no_verdict(tmp_path):
+    recording = read_recording(write_times(tmp_path / "a.json", ["1", "null", "3"]))
+
+    assert findings(recording)["unreadable-events"] == "fatal"
 
 
 @pytest.mark.parametrize("dur", ["-5", "null", '"x"', "1e17"])

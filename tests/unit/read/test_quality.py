@@ -111,7 +111,7 @@ def test_rows_of_one_stream_that_overlap(found, overlap, severity):
         at = row * 100 + 60 - (overlap if row % 2 else 0) * (1 if overlap < 2 else 3)
         trace.submit("next", row * 100 + 5, start=at, dur=30)
 
-    assert found(trace) == {"stream-overlap": severity}
+    assert found(trace) == {"same-stream-overlap": severity}
 
 
 def test_rows_of_two_streams_or_devices_may_overlap(found):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from boundby.read.recording import Signature
+from boundby.roofline.dtypes import SCALAR_TYPES
 
 KINETO_TYPES = {
     "torch.float32": "float",
@@ -17,6 +18,9 @@ KINETO_TYPES = {
     "torch.uint8": "unsigned char",
     "torch.float8_e4m3fn": "c10::Float8_e4m3fn",
 }
+
+
+SCALAR_CODES = {f"torch.{name}": code for code, name in SCALAR_TYPES.items()}
 
 
 def encode(value) -> bytes:
@@ -85,8 +89,7 @@ def slot(value):
     if isinstance(value, list | tuple):
         return [], "ScalarList", [], "[" + ", ".join(str(item) for item in value) + "]"
     if isinstance(value, torch.dtype):
-        code = {torch.float32: 6, torch.bfloat16: 15, torch.float16: 5, torch.int64: 4}[value]
-        return [], "Scalar", [], str(code)
+        return [], "Scalar", [], str(SCALAR_CODES[str(value)])
     if value is None or isinstance(value, torch.device | torch.layout | torch.memory_format):
         return [], "", [], ""
     return [], "Scalar", [], str(value)

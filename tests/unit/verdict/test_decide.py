@@ -210,7 +210,7 @@ def test_a_verdict_rests_on_the_evidence_at_hand_alone():
 def test_the_first_grave_finding_voids():
     quality = [
         Quality("edge-sync", "info", 1, "told"),
-        Quality("stream-overlap", "warning", 1, "careful"),
+        Quality("same-stream-overlap", "warning", 1, "careful"),
         Quality("no-kernels", "fatal", 1, "no kernel at all"),
         Quality("cold-start", "fatal", 1, "cold"),
     ]
