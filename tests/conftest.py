@@ -33,6 +33,14 @@ def has_cuda() -> bool:
         return torch.cuda.is_available()
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write what is found to tests/golden/*/expected.json (read why.md first)",
+    )
+
+
 def pytest_collection_modifyitems(config, items):
     gpu_items = [item for item in items if item.get_closest_marker("gpu")]
     if not gpu_items or has_cuda():

@@ -1,12 +1,12 @@
-"""Random programs for property tests: on paper (``programs``), and as they would run (``loops``)."""
+"""Random programs for property tests: on paper (``programs``), and as they run (``loops``)."""
 
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
-from worlds import ALL_REDUCE, ELEMENTWISE, GEMM, Script, World
 
 from boundby.replay.program import ALL_WORK, NOTHING, Program
 from boundby.timeline.hostline import LineKind
+from worlds import ALL_REDUCE, ELEMENTWISE, GEMM, Script, World
 
 
 @st.composite
@@ -77,7 +77,10 @@ OTHERS = st.one_of(
 )
 
 
-def loops(*, verbs=st.one_of(OPS, OPS, OPS, WAITS, OTHERS)) -> st.SearchStrategy[Loop]:
+VERBS = st.one_of(OPS, OPS, OPS, WAITS, OTHERS)
+
+
+def loops(*, verbs: st.SearchStrategy[tuple] = VERBS) -> st.SearchStrategy[Loop]:
     """Loops of 2 to 4 steps that launch six kernels a step at least."""
     body = st.tuples(st.lists(OPS, min_size=6, max_size=6), st.lists(verbs, max_size=8))
     mixed = body.flatmap(lambda parts: st.permutations([*parts[0], *parts[1]]).map(tuple))

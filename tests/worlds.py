@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from builders import STREAM, Trace
 
 from boundby.diagnose import Diagnosis, Options, diagnose
 from boundby.read import read_recording
@@ -33,6 +32,7 @@ from boundby.replay.build import build_program
 from boundby.replay.program import ALL_WORK, NOTHING, PointKind, Points, Program, Work
 from boundby.timeline.hostline import KINDS, LineKind
 from boundby.timeline.timeline import Timeline, build_timeline
+from builders import STREAM, Trace
 
 ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>"
 GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute"
@@ -40,7 +40,7 @@ ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
 
-# --- From a trace on -------------------------------------------------------------------------------
+# --- From a trace on ------------------------------------------------------------------------------
 
 
 def read(trace: Trace) -> Recording:
@@ -229,13 +229,13 @@ class Script:
         lead: int = 0,
         after: int = NOTHING,
     ) -> int:
-        """``host`` ns of host time (submission if no kind is named), then one work item: its number."""
+        """``host`` ns (submission if no kind is named), then one work item: its number."""
         self.items.append((stream, dur, latency, lead, after))
         self._point(PointKind.LAUNCH, host, len(self.items) - 1, 0)
         return len(self.items) - 1
 
     def wait(self, host: int | dict[LineKind, int] = 0, target: int = ALL_WORK, wake: int = 0):
-        """Host time (of the wait itself if no kind is named), then a wait for an item or for all."""
+        """Host time (the wait's own if no kind is named), then a wait for an item or for all."""
         self._point(PointKind.WAIT, host, target, wake)
 
     def end_step(self, host: int | dict[LineKind, int] = 0) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from boundby.evidence.causes import find_causes, measure_shares
+from boundby.evidence.causes import find_causes
 from boundby.evidence.facts import Evidence
+from boundby.evidence.launched import Launched, build_launched
+from boundby.evidence.marks import mark_launches
 from boundby.evidence.measures import Measured, measure
 from boundby.evidence.operators import operator_rows
 from boundby.evidence.optree import build_op_tree
 from boundby.evidence.patterns import pattern_facts
 from boundby.evidence.places import top_python
 from boundby.evidence.ranges import range_rows
+from boundby.evidence.signs import Signs, find_signs
 from boundby.evidence.syncs import sync_facts, sync_rows
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
 from boundby.prescribe.case import Case
@@ -30,6 +33,8 @@ from boundby.replay.split import DeviceSplit, split_device
 from boundby.replay.values import Calibration, Part, StepTimes, WaterfallPart, WhatIf
 from boundby.replay.waterfall import descend, waterfall
 from boundby.replay.whatif import what_ifs
+from boundby.roofline.devices import match_device
+from boundby.roofline.kernels import KernelRoofs, measure_kernels
 from boundby.timeline.measure import measure_device, measure_host
 from boundby.timeline.summary import DeviceSummary, HostSummary
 from boundby.timeline.timeline import Timeline, build_timeline
@@ -88,13 +93,14 @@ def diagnose(recording: Recording, options: Options = Options()) -> Diagnosis:
     reason = voiding(recording.quality) or (None if len(program.work) else NO_LAUNCHES)
     if reason:
         return _undecided(timeline, program, reason)
-    split = split_device(timeline, part_of_rows(timeline))
+    roofs = _hold_against_roofs(timeline, program)
+    split = split_device(timeline, part_of_rows(timeline, roofs))
     calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms)
     outlook = _outlook(calibrated, program, split)
     facts = _observe(timeline, program, calibrated, outlook)
-    causes = find_causes(measure_shares(timeline), facts.syncs)
+    causes = find_causes(facts.signs, facts.syncs)
     verdict = decide(outlook, causes, frozenset(e.id for e in facts.evidence))
-    asked = what_ifs(calibrated, None)
+    asked = what_ifs(calibrated, mark_launches(facts.launched, roofs, _device(timeline)))
     rungs = _rungs(climb_down(calibrated.clean, split, _leading))
     return Diagnosis(
         source=recording.source,
@@ -173,6 +179,24 @@ class _Facts:
     syncs: tuple[SyncRow, ...]
     evidence: tuple[Evidence, ...]
     parts: tuple[WaterfallPart, ...]
+    signs: Signs
+    launched: Launched
+
+
+def _hold_against_roofs(timeline: Timeline, program: Program) -> KernelRoofs:
+    """Device rows of the middle steps held against the roofs of their device."""
+    first, last = program.middle_steps(MOST_POINTS)
+    rows = timeline.rows[(timeline.row_step >= first) & (timeline.row_step < last)]
+    device = _device(timeline)
+    match = (
+        match_device(device.name, device.memory_bytes, device.multiprocessors) if device else None
+    )
+    return measure_kernels(timeline.recording, rows, match.ceilings if match else None)
+
+
+def _device(timeline: Timeline) -> Device | None:
+    """The device the verdict is about, as the recording names it."""
+    return next((d for d in timeline.recording.devices if d.id == timeline.device), None)
 
 
 def _outlook(calibrated: Calibrated, observed: Program, split: DeviceSplit) -> Outlook:
@@ -207,6 +231,8 @@ def _observe(
             *top_python(timeline),
         ),
         parts=parts,
+        signs=find_signs(timeline, tree),
+        launched=build_launched(timeline, tree),
     )
 
 
@@ -247,6 +273,7 @@ def _case(
         syncs=facts.syncs,
         ops=facts.ops,
         ranges=facts.ranges,
+        signs=facts.signs,
     )
 
 

@@ -5,6 +5,7 @@ import copy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from strategies import OPS, Loop, loops
 from worlds import World, diagnosis_of, share
 

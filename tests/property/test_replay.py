@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import programs
 
 from boundby.replay.edits import (
     device_only,
@@ -22,6 +21,7 @@ from boundby.replay.program import ALL_WORK, PointKind
 from boundby.replay.split import PARTS, DeviceSplit
 from boundby.replay.steptime import drained_ns, steady_ns
 from boundby.replay.waterfall import descend, waterfall
+from strategies import programs
 
 SPLIT = DeviceSplit(0.0, dict(zip(PARTS, (0.4, 0.3, 0.1, 0.1, 0.1), strict=True)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from boundby.evidence.signs import Signs, find_signs
+from boundby.evidence.signs import Signs
 from boundby.evidence.tables import SyncRow
 
 LEADS = 0.5
@@ -15,9 +15,6 @@ GUARDS_LEAD = 0.2
 """Share of host time from which the guards of compiled code are a cause."""
 SEVERAL_GRAPHS = 2
 HOST_CLASSES = ("launch-bound", "python-bound")
-
-measure_shares = find_signs
-"""The signs that causes are found from."""
 
 
 def find_causes(signs: Signs, syncs: Sequence[SyncRow]) -> dict[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Floats, Launched, nodes_named
+from boundby.evidence.naming import Bools
 from boundby.intervals import Ints
 from boundby.read.recording import NONE
 from boundby.roofline.arguments import Arguments, Tensor, decode
@@ -91,6 +92,15 @@ def find_layout(launched: Launched, kernels: KernelTime) -> Layout:
         grouped=_grouped(launched),
         autotunes=_autotunes(launched),
     )
+
+
+def fighting_launches(launched: Launched) -> Bools:
+    """bool[m]: elementwise launches whose large operands run along different dimensions."""
+    chosen = np.zeros(len(launched), dtype=np.bool_)
+    fights = _fights(launched)
+    if fights is not None:
+        chosen[fights.launch[fights.fight > 0]] = True
+    return chosen
 
 
 def operands_fight(tensors: Iterable[Tensor]) -> bool:

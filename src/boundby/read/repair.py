@@ -116,19 +116,19 @@ def _pieces(text: bytes) -> list[tuple[int, int]]:
 
 def _decode_joined(
     text: bytes, pieces: list[tuple[int, int]], decoder: EventDecoder
-) -> tuple[list[Event], int]:
+) -> tuple[list[Event] | None, int]:
     """The events of the first piece, joined with the next ones while it is incomplete.
 
-    With the number of pieces used, 0 where they are not events.
+    With the number of pieces tried; None where they are not events.
     """
     start = pieces[0][0]
-    for used, (_, end) in enumerate(pieces[:MAX_JOINED], 1):
+    for tried, (_, end) in enumerate(pieces, 1):
         try:
-            return decoder.decode(text[start:end]), used
+            return decoder.decode(text[start:end]), tried
         except NotEventsError as error:
             if not error.is_incomplete:
-                break
-    return [], 0
+                return None, tried
+    return None, len(pieces)
 
 
 def _decode_end(text: bytes, decoder: EventDecoder) -> tuple[list[Event], int]:
@@ -146,16 +146,17 @@ def salvage(text: bytes, decoder: EventDecoder, *, is_last: bool) -> Salvage:
     pieces = _pieces(text)
     at = lost = 0
     while at < len(pieces):
-        read, used = _decode_joined(text, pieces[at : at + MAX_JOINED], decoder)
-        events += read
-        at += used
-        if used:
+        read, tried = _decode_joined(text, pieces[at : at + MAX_JOINED], decoder)
+        if read is not None:
+            events += read
+            at += tried
             continue
-        start, stop = pieces[at][0], min(at + MAX_JOINED, len(pieces))
-        read, end = _decode_end(text[start : pieces[stop - 1][1]], decoder)
+        start = pieces[at][0]
+        read, end = _decode_end(text[start : pieces[at + tried - 1][1]], decoder)
         if end:
             return Salvage(events + read, text[start + end + 1 :], ended=True, lost=lost)
-        if stop == len(pieces) and not is_last and len(text) - start <= MAX_CARRIED_BYTES:
+        is_open = at + tried == len(pieces) and not is_last
+        if is_open and len(text) - start <= MAX_CARRIED_BYTES:
             return Salvage(events, text[start:], lost=lost)
         lost += 1
         at += 1

@@ -1,4 +1,4 @@
-"""Which part of the device time each row belongs to, by the family of its kernel."""
+"""Which part of the device time each row belongs to: by its roof where counted, else its family."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from boundby.intervals import Ints
 from boundby.replay.split import PARTS
 from boundby.replay.values import Part
 from boundby.roofline.families import Family, classify_kernels
+from boundby.roofline.kernels import KernelRoofs, Side
 from boundby.timeline.timeline import Timeline
 
 PART_OF_LIMIT: dict[str, Part] = {
@@ -17,13 +18,34 @@ PART_OF_LIMIT: dict[str, Part] = {
     "copy": "device-copy",
     "other": "device-other",
 }
-"""The part of each kind of roof a family stands under."""
+"""The part of each kind of roof."""
 
 
-def part_of_rows(timeline: Timeline) -> Ints:
-    """int64[len(timeline.rows)]: index into PARTS of each row."""
+def part_of_rows(timeline: Timeline, roofs: KernelRoofs) -> Ints:
+    """int64[len(timeline.rows)]: index into PARTS of each row.
+
+    Args:
+        roofs: Rows of some steps held against the roofs; other rows of the same kernel follow
+            what most of its time there did, and kernels that never ran there their family.
+    """
     names, column = timeline.recording.names, timeline.recording.device.name
-    part_of_family = np.zeros(len(Family), dtype=np.int64)
-    for member in Family:
-        part_of_family[member] = PARTS.index(PART_OF_LIMIT[member.limit])
-    return part_of_family[classify_kernels(names, column)[column[timeline.rows]]]
+    family = classify_kernels(names, column)
+    part_of_family = np.array([PARTS.index(PART_OF_LIMIT[f.limit]) for f in Family])
+    part_of_name = _part_by_time(roofs, part_of_family[family])
+    part = part_of_name[column[timeline.rows]]
+    measured = np.searchsorted(timeline.rows, roofs.rows)
+    part[measured] = _parts_of_sides()[roofs.side]
+    return part
+
+
+def _parts_of_sides() -> Ints:
+    return np.array([PARTS.index(PART_OF_LIMIT[side.name.lower()]) for side in Side])
+
+
+def _part_by_time(roofs: KernelRoofs, otherwise: Ints) -> Ints:
+    """For each name the part that most of its measured time belongs to."""
+    column = roofs.recording.device.name[roofs.rows]
+    time = np.zeros((len(otherwise), len(PARTS)))
+    np.add.at(time, (column, _parts_of_sides()[roofs.side]), roofs.dur)
+    known = time.sum(axis=1) > 0
+    return np.where(known, time.argmax(axis=1), otherwise)

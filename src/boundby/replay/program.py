@@ -109,12 +109,15 @@ class Program:
 
         A few steps stand for many when what-ifs are asked of a long recording.
         """
+        first, last = self.middle_steps(most_points)
+        return self if last - first == self.steps else self._steps(first, last)
+
+    def middle_steps(self, most_points: int) -> tuple[int, int]:
+        """First and last (exclusive) of the middle steps that hold at most so many points."""
         per_step = np.bincount(self.points.step, minlength=self.steps)
-        keep = max(3, int(most_points / max(per_step.mean(), 1)))
-        if keep >= self.steps:
-            return self
+        keep = min(max(3, int(most_points / max(per_step.mean(), 1))), self.steps)
         first = (self.steps - keep) // 2
-        return self._steps(first, first + keep)
+        return first, first + keep
 
     def _steps(self, first: int, last: int) -> Program:
         points, work = self.points, self.work

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from builders import STREAM, Trace
-from worlds import Script, World, diagnosis_of, program_of
 
 from boundby.replay.edits import no_sync
 from boundby.replay.engine import replay
 from boundby.replay.program import ALL_WORK, NOTHING, PointKind
 from boundby.replay.steptime import drained_ns, steady_ns
 from boundby.timeline.hostline import LineKind
+from builders import STREAM, Trace
+from worlds import Script, World, diagnosis_of, program_of
 
 
 def host_us(program):

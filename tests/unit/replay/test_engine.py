@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import programs
-from worlds import Script
 
 from boundby.replay.engine import replay
 from boundby.replay.program import ALL_WORK, NOTHING, PointKind
 from boundby.replay.steptime import drained_ns, steady_ns, submit_ns
+from strategies import programs
+from worlds import Script
 
 NEVER_LONG = 10**9
 
@@ -83,7 +83,7 @@ def test_a_long_program_agrees_with_its_reference(long_stretch):
     assert times(replay(program, 2, long_stretch=long_stretch)) == reference(program, 2)
 
 
-# --- Worked out by hand ----------------------------------------------------------------------------
+# --- Worked out by hand ---------------------------------------------------------------------------
 
 
 def test_a_slow_host_sets_the_pace():

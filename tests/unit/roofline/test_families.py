@@ -192,7 +192,7 @@ def recordings(shared):
             continue
 
 
-def test_kernels_of_unknown_family_take_next_to_no_time(shared, capsys):
+def test_kernels_of_unknown_family_take_next_to_no_time(shared):
     total, unknown = 0, Counter()
     for _, recording in recordings(shared):
         work = recording.device
@@ -200,7 +200,6 @@ def test_kernels_of_unknown_family_take_next_to_no_time(shared, capsys):
         total += int(work.dur.sum())
         for row in np.flatnonzero(families == Family.UNKNOWN):
             unknown[recording.names[work.name[row]]] += int(work.dur[row])
-    with capsys.disabled():
-        print(f"\nkernels of unknown family: {sum(unknown.values()) / total:.6%} of device time")
+    print(f"kernels of unknown family: {sum(unknown.values()) / total:.6%} of device time")
 
     assert sum(unknown.values()) < 1e-3 * total, unknown

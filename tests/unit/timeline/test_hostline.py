@@ -2,18 +2,20 @@
 
 import numpy as np
 import pytest
-from builders import Trace
-from worlds import LOADER, World, timeline_of
 
 from boundby.timeline.hostline import LineKind
 from boundby.timeline.measure import measure_host
+from builders import Trace
+from worlds import LOADER, World, timeline_of
 
 
 def line(trace, until=100):
     """Microseconds by kind in ``[0, until)``, kinds without time left out."""
     window = np.array([0]), np.array([until * 1000])
     times = timeline_of(trace).line.time_by_kind(*window)[0]
-    return {kind.name: int(time) // 1000 for kind, time in zip(LineKind, times, strict=True) if time}
+    return {
+        kind.name: int(time) // 1000 for kind, time in zip(LineKind, times, strict=True) if time
+    }
 
 
 @pytest.fixture

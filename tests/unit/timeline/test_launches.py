@@ -1,12 +1,12 @@
 """A launch is a call whose correlation device work carries, whatever its name and whenever."""
 
 import pytest
-from builders import Trace
-from worlds import read, timeline_of
 
 from boundby.read.recording import NONE
 from boundby.timeline.launches import join_launches
 from boundby.timeline.timeline import busiest_device
+from builders import Trace
+from worlds import read, timeline_of
 
 
 def joined(trace, device=0):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from builders import Trace
-from worlds import World, timeline_of
 
 from boundby.timeline.measure import measure_device
 from boundby.timeline.queue import depth_at, previous_end
+from builders import Trace
+from worlds import World, timeline_of
 
 
 def test_depth_is_what_was_submitted_and_is_not_done():

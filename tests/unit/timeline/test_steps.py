@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from builders import Trace
-from worlds import World, timeline_of
 
 from boundby.timeline.steps import find_period
+from builders import Trace
+from worlds import World, timeline_of
 
 
 def steps(trace):

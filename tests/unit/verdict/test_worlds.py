@@ -1,6 +1,7 @@
 """A tiny program for each class, and for each reason not to name one."""
 
 import pytest
+
 from builders import Trace
 from worlds import ALL_REDUCE, ELEMENTWISE, GEMM, LOADER, World, diagnosis_of, share
 
@@ -52,9 +53,7 @@ def sync(world):
         pytest.param(
             repeat(20, python(100), op(25, 2)), "python-bound", None, "python", id="python"
         ),
-        pytest.param(
-            repeat(20, op(25, 60), item), "sync-bound", "item", "sync", id="item"
-        ),
+        pytest.param(repeat(20, op(25, 60), item), "sync-bound", "item", "sync", id="item"),
         pytest.param(
             repeat(20, op(25, 60), sync),
             "sync-bound",

@@ -1,0 +1,172 @@
+"""Marks of the launches: what each does, as far as what-if edits need to know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from boundby.evidence.attention import by_hand
+from boundby.evidence.launched import Launched, nodes_named
+from boundby.evidence.layout import fighting_launches
+from boundby.evidence.loops import SLICE, find_loop
+from boundby.evidence.origins import is_cast
+from boundby.evidence.precision import PRODUCTS, width
+from boundby.evidence.updates import find_update
+from boundby.intervals import Ints
+from boundby.read.recording import NONE, Device
+from boundby.replay.marks import NO_GROUP, Marks
+from boundby.roofline.families import Family, classify_kernels
+from boundby.roofline.kernels import KernelRoofs
+from boundby.timeline.copies import CopyKind, classify_copies
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+_T = TypeVar("_T", bound=np.generic)
+
+MERGEABLE = (
+    Family.ELEMENTWISE,
+    Family.REDUCTION,
+    Family.SOFTMAX,
+    Family.NORM,
+    Family.CAST,
+    Family.RANDOM,
+)
+"""Work a compiler merges with its neighbours."""
+REDUCING = (Family.REDUCTION, Family.SOFTMAX, Family.NORM)
+GENERATED = re.compile(r"^triton_")
+"""Kernels a compiler already merged."""
+RESIDENT_THREADS = 2048
+"""Threads a multiprocessor of NVIDIA's data-centre chips holds at once (CUDA programming guide,
+compute capability 7.0 to 10.0: 2,048)."""
+
+
+def mark_launches(launched: Launched, roofs: KernelRoofs, device: Device | None) -> Marks:
+    """Marks of every launch of the timeline; launches outside steps carry none.
+
+    Args:
+        launched: The launches inside steps.
+        roofs: Device rows held against the roofs; launches whose rows are not among them have
+            no floors.
+        device: The device they ran on, for how full it was.
+    """
+    timeline = launched.timeline
+    count = len(timeline.launches)
+    first = timeline.launches.first_row[launched.call]
+    work, names = timeline.recording.device, timeline.recording.names
+    family = classify_kernels(names, work.name)[launched.name]
+    product = np.isin(family, PRODUCTS) & launched.is_kernel
+    copy = np.where(
+        launched.is_kernel, CopyKind.ON_DEVICE, classify_copies(names, work.name[first])
+    )
+
+    def flags(mine: Bools) -> Bools:
+        return _spread(launched, mine, np.zeros(count, dtype=np.bool_))
+
+    return Marks(
+        optimizer=flags(launched.by_update),
+        update=find_update(launched).kind,
+        product=flags(product),
+        convolution=flags(family == Family.CONVOLUTION),
+        fp32=flags(product & _named(launched, lambda name: width(name) == "fp32")),
+        half=flags(product & _named(launched, lambda name: width(name) == "half")),
+        cast=flags(is_cast(launched)),
+        attention=_groups(launched, count, by_hand(launched)[1]),
+        chain=_groups(launched, count, _mergeable(launched, family), at_least=2),
+        reduction=flags(np.isin(family, REDUCING)),
+        hoistable=flags(_hoistable(launched, product)),
+        fighting=flags(fighting_launches(launched)),
+        upload=flags(np.isin(copy, (CopyKind.TO_DEVICE, CopyKind.TO_DEVICE_PINNED))),
+        download=flags(np.isin(copy, (CopyKind.TO_HOST, CopyKind.TO_HOST_PINNED))),
+        pageable=flags(np.isin(copy, (CopyKind.TO_DEVICE, CopyKind.TO_HOST))),
+        size=_spread(launched, work.size[first], np.full(count, NONE, dtype=np.int64)),
+        fill=_spread(launched, _fill(launched, first, product, device), _unknown(count)),
+        floor_ns=_by_launch(launched, roofs, roofs.floor_ns),
+        memory_ns=_by_launch(launched, roofs, _memory_time(roofs)),
+        traffic=_by_launch(launched, roofs, roofs.bytes),
+    )
+
+
+def _unknown(count: int) -> Floats:
+    return np.full(count, np.nan)
+
+
+def _spread(launched: Launched, values: npt.NDArray[_T], into: npt.NDArray[_T]) -> npt.NDArray[_T]:
+    """Values of the launches inside steps, laid over all launches of the timeline."""
+    into[launched.call] = values
+    return into
+
+
+def _named(launched: Launched, test: Callable[[str], bool]) -> Bools:
+    """bool[m]: launches of a kernel whose name passes a test; each name is tested once."""
+    used = np.unique(launched.name)
+    passed = used[np.array([test(launched.names[name]) for name in used.tolist()], dtype=np.bool_)]
+    return np.isin(launched.name, passed) & launched.is_kernel
+
+
+def _groups(launched: Launched, count: int, member: Bools, at_least: int = 1) -> Ints:
+    """Runs of neighbouring members of one step, numbered; NO_GROUP elsewhere."""
+    groups = np.full(count, NO_GROUP, dtype=np.int64)
+    if not member.any():
+        return groups
+    begins = member.copy()
+    begins[1:] &= ~(member[:-1] & (launched.step[1:] == launched.step[:-1]))
+    number = np.cumsum(begins) - 1
+    length = np.bincount(number[member])
+    kept = member.copy()
+    kept[member] = length[number[member]] >= at_least
+    groups[launched.call[kept]] = number[kept]
+    return groups
+
+
+def _mergeable(launched: Launched, family: npt.NDArray[np.int8]) -> Bools:
+    generated = _named(launched, lambda name: bool(GENERATED.search(name)))
+    single = launched.is_kernel & launched.alone & ~launched.by_update
+    return np.isin(family, MERGEABLE) & single & ~generated
+
+
+def _hoistable(launched: Launched, product: Bools) -> Bools:
+    """Products of a Python loop that work on a slice taken since the launch before.
+
+    What is sliced by the loop's counter is known before the loop begins: one product over the
+    whole tensor can replace them.
+    """
+    loop = find_loop(launched)
+    if not loop.repeats:
+        return np.zeros(len(launched), dtype=np.bool_)
+    slices = np.sort(launched.tree.start[nodes_named(launched, SLICE)])
+    before = np.concatenate((launched.start[:1], launched.start[:-1]))
+    taken = np.searchsorted(slices, launched.start) > np.searchsorted(slices, before)
+    return np.asarray(loop.inside & product & taken)
+
+
+def _fill(launched: Launched, first: Ints, product: Bools, device: Device | None) -> Floats:
+    """Thread blocks over what the device holds at once: one block a multiprocessor for products."""
+    work = launched.timeline.recording.device
+    blocks, threads = work.blocks[first], work.threads[first]
+    if device is None or not device.multiprocessors:
+        return _unknown(len(first))
+    resident = np.where(product, 1, RESIDENT_THREADS / np.maximum(threads, 1))
+    known = (blocks > 0) & (threads > 0)
+    return np.where(known, blocks / (device.multiprocessors * resident), np.nan)
+
+
+def _memory_time(roofs: KernelRoofs) -> Floats:
+    """Least time of each row by its bytes, ns; NaN where unknown."""
+    if roofs.ceilings is None or not roofs.ceilings.memory_gbs:
+        return _unknown(len(roofs))
+    return roofs.bytes / roofs.ceilings.memory_gbs
+
+
+def _by_launch(launched: Launched, roofs: KernelRoofs, value: Floats) -> Floats:
+    """Sum over the rows of each launch; NaN unless every row is known."""
+    timeline = launched.timeline
+    total = _unknown(len(timeline.launches))
+    owner = timeline.launches.of_row[roofs.rows]
+    mine = owner != NONE
+    sums = np.bincount(owner[mine], value[mine], minlength=len(total))
+    rows = np.bincount(owner[mine], minlength=len(total))
+    return np.where(rows > 0, sums, total)
