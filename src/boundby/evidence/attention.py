@@ -69,7 +69,7 @@ def find_attention(launched: Launched, kernels: KernelTime) -> Attention:
 
 def by_hand(launched: Launched) -> tuple[Ints, Bools]:
     """Launches of softmax between two batched products, and all launches of such attentions."""
-    product = np.flatnonzero(launched.by(BATCHED))
+    product = np.flatnonzero(launched.by(BATCHED) & launched.is_kernel)
     middle = np.flatnonzero(launched.by(SOFTMAX) & ~launched.under(FALLBACK))
     inside = np.zeros(len(launched), dtype=np.bool_)
     if not len(product):

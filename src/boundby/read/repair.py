@@ -90,7 +90,7 @@ def _mend_tokens(text: bytes) -> tuple[bytes, int]:
     return _STRING_OR_BAD_NUMBER.sub(replace, text), changed
 
 
-@dataclass(frozen=True)
+@dataclass
 class Salvage:
     """What could be read of a damaged text.
 
@@ -98,13 +98,102 @@ class Salvage:
         events: The events read.
         rest: Bytes after them: the begin of an event or, when ``ended``, what follows the list.
         ended: The list of events was closed in this text.
+        mended: Strings and numbers rewritten.
         lost: Events that could not be read.
     """
 
     events: list[Event] = field(default_factory=list)
     rest: bytes = b""
     ended: bool = False
+    mended: int = 0
     lost: int = 0
+
+
+class Salvager:
+    """Reads damaged text event by event; what is broken in one cannot spoil the next."""
+
+    def __init__(self, text: bytes, decoder: EventDecoder, *, is_last: bool) -> None:
+        self._text = text
+        self._decoder = decoder
+        self._is_last = is_last
+        self._pieces = _pieces(text)
+        self._salvage = Salvage()
+
+    def read(self) -> Salvage:
+        """All readable events of the text, which starts between two events."""
+        saved = self._salvage
+        at = 0
+        while at < len(self._pieces):
+            tried = self._read_event(at)
+            if tried > 0:
+                at += tried
+                continue
+            if self._read_end(at, -tried):
+                break
+            is_open = at - tried == len(self._pieces) and not self._is_last
+            rest = self._text[self._pieces[at][0] :]
+            if is_open and len(rest) <= MAX_CARRIED_BYTES:
+                saved.rest = rest
+                break
+            saved.lost += 1
+            at += 1
+        return saved
+
+    def _span(self, at: int, count: int) -> bytes:
+        return self._text[self._pieces[at][0] : self._pieces[at + count - 1][1]]
+
+    def _read_event(self, at: int) -> int:
+        """Read the event at piece ``at``, joined with the next pieces while it is incomplete.
+
+        The number of pieces tried, negative where they are no event.
+        """
+        tried = 0
+        for tried in range(1, min(MAX_JOINED, len(self._pieces) - at) + 1):
+            is_incomplete = self._decode(self._span(at, tried))
+            if is_incomplete is None:
+                return tried
+            if not is_incomplete:
+                break
+        return -tried
+
+    def _decode(self, text: bytes) -> bool | None:
+        """Take the events of ``text``, mended if need be; else whether it is incomplete."""
+        try:
+            self._salvage.events += self._decoder.decode(text)
+        except NotEventsError as error:
+            if error.is_incomplete:
+                return True
+        else:
+            return None
+        mended, changed = mend(text)
+        try:
+            self._salvage.events += self._decoder.decode(mended)
+        except NotEventsError as error:
+            return error.is_incomplete
+        self._salvage.mended += changed
+        return None
+
+    def _read_end(self, at: int, count: int) -> bool:
+        """Whether the list ends in these pieces; what follows it is the rest.
+
+        If the event before the end is lost, the end is believed only in the last piece.
+        """
+        text = self._span(at, count)
+        end = event_extent(text).array_end
+        if not end:
+            return False
+        if self._decode(text[:end]) is not None:
+            if not (self._is_last and at + count == len(self._pieces)):
+                return False
+            self._salvage.lost += 1
+        self._salvage.rest = self._text[self._pieces[at][0] + end + 1 :]
+        self._salvage.ended = True
+        return True
+
+
+def salvage(text: bytes, decoder: EventDecoder, *, is_last: bool) -> Salvage:
+    """All readable events of ``text``, which starts between two events, one piece at a time."""
+    return Salvager(text, decoder, is_last=is_last).read()
 
 
 def _pieces(text: bytes) -> list[tuple[int, int]]:
@@ -112,52 +201,3 @@ def _pieces(text: bytes) -> list[tuple[int, int]]:
     starts = [0, *(start for _, start in cuts)]
     ends = [*(end for end, _ in cuts), len(text)]
     return list(zip(starts, ends, strict=True))
-
-
-def _decode_joined(
-    text: bytes, pieces: list[tuple[int, int]], decoder: EventDecoder
-) -> tuple[list[Event] | None, int]:
-    """The events of the first piece, joined with the next ones while it is incomplete.
-
-    With the number of pieces tried; None where they are not events.
-    """
-    start = pieces[0][0]
-    for tried, (_, end) in enumerate(pieces, 1):
-        try:
-            return decoder.decode(text[start:end]), tried
-        except NotEventsError as error:
-            if not error.is_incomplete:
-                return None, tried
-    return None, len(pieces)
-
-
-def _decode_end(text: bytes, decoder: EventDecoder) -> tuple[list[Event], int]:
-    """The events before the end of the list, and where that is; 0 if there is no such end."""
-    end = event_extent(text).array_end
-    try:
-        return (decoder.decode(text[:end]), end) if end else ([], 0)
-    except NotEventsError:
-        return [], 0
-
-
-def salvage(text: bytes, decoder: EventDecoder, *, is_last: bool) -> Salvage:
-    """All readable events of ``text``, which starts between two events, one piece at a time."""
-    events: list[Event] = []
-    pieces = _pieces(text)
-    at = lost = 0
-    while at < len(pieces):
-        read, tried = _decode_joined(text, pieces[at : at + MAX_JOINED], decoder)
-        if read is not None:
-            events += read
-            at += tried
-            continue
-        start = pieces[at][0]
-        read, end = _decode_end(text[start : pieces[at + tried - 1][1]], decoder)
-        if end:
-            return Salvage(events + read, text[start + end + 1 :], ended=True, lost=lost)
-        is_open = at + tried == len(pieces) and not is_last
-        if is_open and len(text) - start <= MAX_CARRIED_BYTES:
-            return Salvage(events, text[start:], lost=lost)
-        lost += 1
-        at += 1
-    return Salvage(events, lost=lost)

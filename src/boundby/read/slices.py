@@ -127,60 +127,66 @@ class EventStream:
 
     def _take(self) -> list[Event]:
         """The next run of events, removed from the buffer; may be empty while one is incomplete."""
-        events = self._cut(self._buffer)
+        events = self._take_sound(self._buffer)
         if events is None:
             text, changed = mend(self._buffer)
-            self.mended += changed
-            events = self._cut(text) if changed else None
-            if events is None:
-                events = self._take_by_extent(text)
-        return events
+            events = self._take_sound(text) if changed else None
+            self.mended += changed if events is not None else 0
+        return self._salvage(self._buffer) if events is None else events
 
-    def _cut(self, text: bytes) -> list[Event] | None:
+    def _take_sound(self, text: bytes) -> list[Event] | None:
+        """The next run of events of ``text``; None if something in it is damaged."""
+        is_damaged = False
         for end, after in _cuts(text):
             try:
                 events = self._decoder.decode(text[:end])
             except NotEventsError as error:
-                if error.is_incomplete:
-                    continue
-                break
-            self._buffer = text[after:]
-            return events
-        return None
+                is_damaged = not error.is_incomplete
+                if is_damaged:
+                    break
+            else:
+                self._buffer = text[after:]
+                return events
+        return self._take_by_extent(text, is_damaged=is_damaged)
 
-    def _take_by_extent(self, text: bytes) -> list[Event]:
+    def _take_by_extent(self, text: bytes, *, is_damaged: bool) -> list[Event] | None:
         extent = event_extent(text)
-        end = extent.array_end if extent.array_end is not None else extent.last_end
-        is_incomplete = extent.array_end is None and not self._is_exhausted
-        if end == 0 and is_incomplete and len(text) <= EVENT_LIMIT_BYTES:
-            self._buffer = text
-            self._read(len(text))
-            return []
+        end = extent.last_end if extent.array_end is None else extent.array_end
+        if end == 0 and extent.array_end is None:
+            return self._wait_for_event(text, is_damaged=is_damaged)
         try:
             events = self._decoder.decode(text[:end].strip(_BETWEEN_EVENTS))
         except NotEventsError:
-            return self._salvage(text)
+            return None
         if extent.array_end is not None:
             self._close(text[end + 1 :])
         else:
-            self._continue(text[end:])
+            self._go_on(text[end:])
         return events
+
+    def _wait_for_event(self, text: bytes, *, is_damaged: bool) -> list[Event] | None:
+        """Read on, since no event is complete; None if reading on cannot help."""
+        if is_damaged or self._is_exhausted or len(text) > EVENT_LIMIT_BYTES:
+            return None
+        self._buffer = text
+        self._read(len(text))
+        return []
 
     def _salvage(self, text: bytes) -> list[Event]:
         saved = salvage(text, self._decoder, is_last=self._is_exhausted)
         self.lost += saved.lost
+        self.mended += saved.mended
         if saved.ended:
             self._close(saved.rest)
         else:
-            self._continue(saved.rest)
+            self._go_on(saved.rest)
         return saved.events
 
-    def _continue(self, rest: bytes) -> None:
-        """Go on with ``rest``, the begin of an event, if any text can still complete it."""
+    def _go_on(self, rest: bytes) -> None:
+        """Go on with ``rest``, the begin of an event, if there is any text left."""
         self._buffer = rest.lstrip(_BETWEEN_EVENTS)
-        if self._is_exhausted:
+        if self._is_exhausted and not self._buffer:
             self.cut_short = True
-            self.lost += bool(self._buffer)
             self._is_closed = True
 
     def _close(self, rest: bytes) -> None:

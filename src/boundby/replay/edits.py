@@ -15,7 +15,9 @@ GRAPH_NODE_NS = 350
 """Device time one node of a CUDA graph adds (H200, torch 2.11: a graph of 1,537 dependent tiny
 kernels took 3.24 ms for 2.70 ms of kernels)."""
 
-COMPUTED_HOST = (LineKind.LAUNCH, LineKind.OP, LineKind.PYTHON)
+WAITING = (LineKind.SYNC, LineKind.CARRIER)
+"""Host time that exists only because the host waits."""
+COMPUTED_HOST = (LineKind.CARRIER, LineKind.LAUNCH, LineKind.OP, LineKind.PYTHON)
 """Kinds of host time that the profiler inflates; waits and allocations it leaves alone."""
 
 
@@ -45,7 +47,7 @@ def no_sync(program: Program) -> Program:
         target=np.where(waits, NOTHING, points.target),
         wake=np.where(waits, 0, points.wake),
     )
-    return without_host(replace(program, points=free), LineKind.SYNC)
+    return without_host(replace(program, points=free), *WAITING)
 
 
 def no_sync_of(program: Program, calls: Ints) -> Program:
@@ -53,7 +55,9 @@ def no_sync_of(program: Program, calls: Ints) -> Program:
     points = program.points
     chosen = (points.kind == PointKind.WAIT) & np.isin(points.call, calls)
     host = points.host.copy()
-    host[chosen, LineKind.SYNC] = 0
+    around = _around(np.flatnonzero(chosen), len(chosen))
+    for kind in WAITING:
+        host[around, kind] = 0
     freed = replace(
         points,
         target=np.where(chosen, NOTHING, points.target),
@@ -61,6 +65,12 @@ def no_sync_of(program: Program, calls: Ints) -> Program:
         host=host,
     )
     return replace(program, points=freed)
+
+
+def _around(points: Ints, count: int) -> Ints:
+    """Points with the one before and after each: the operator around a wait spans all three."""
+    near = np.unique(np.concatenate((points - 1, points, points + 1)))
+    return near[(near >= 0) & (near < count)]
 
 
 def no_python(program: Program) -> Program:

@@ -48,7 +48,7 @@ class Assumed:
 
 FUSED_HOST = Assumed(0.10, 0.20, 0.40)
 """Host time of a fused update over a foreach one (fused still walks all parameters in Python)."""
-FUSED_DEVICE = Assumed(0.30, 0.50, 1.00)
+FUSED_DEVICE = Assumed(0.30, 0.60, 1.20)
 """Device time of a fused update over a foreach one: one pass over 7 arrays for about 4 passes."""
 LOOP_TO_FOREACH_HOST = Assumed(0.06, 0.12, 0.25)
 """Host time of a foreach update over one operator per parameter and array."""
@@ -63,14 +63,17 @@ HALF_PRODUCT = Assumed(1 / 14.0, 1 / 11.0, 1 / 5.0)
 TF32_CONVOLUTION = Assumed(1 / 4.0, 1 / 2.0, 1 / 1.3)
 """Convolutions are partly bound by memory: 1.6x on the kernels of a ResNet-50 at batch 32."""
 HALF_CONVOLUTION = Assumed(1 / 5.0, 1 / 2.2, 1 / 1.1)
+HALF_HOST = Assumed(1.2, 1.7, 2.5)
+"""Host time of a product under autocast over one without: operands are cast, calls wrapped."""
 HALF_OTHER = Assumed(0.5, 0.75, 1.15)
 """Elementwise work in half precision: half the bytes, plus casts."""
 FLASH = Assumed(0.35, 0.55, 1.2)
 """Fused attention over the two products of a hand-written one."""
 PINNED_GB_S = Assumed(64.0, 55.0, 22.0)
 """Host to device from pinned memory: 55 GB/s measured on PCIe 5 x16, 22 to 26 on PCIe 4."""
-CHAIN = Assumed(1.0, 2.0, 3.5)
-"""A merged chain over its longest member: it reads and writes once, but holds several rows."""
+CHAIN = Assumed(0.03, 0.08, 0.16)
+"""What each further member of a merged chain adds, over the longest member: it reads and writes
+once and computes for all (10 blocks of gelu, multiply and layer norm: 3.3 times the longest)."""
 MERGED_HOST = Assumed(0.05, 0.15, 0.40)
 """Host time that stays of an operator merged into a compiled kernel."""
 LAYOUT = Assumed(1.0, 1.25, 2.0)
@@ -127,7 +130,8 @@ def bf16(program: Program, marks: Marks, bound: Bound) -> Program:
     mine = _marks_of(program, marks)
     dur = _products(program, mine, HALF_PRODUCT, HALF_CONVOLUTION, bound)
     other = ~mine.product & ~mine.upload & ~mine.download & ~mine.optimizer
-    return with_durations(program, np.where(other, program.work.dur * HALF_OTHER.at(bound), dur))
+    cast = scale_host_before(program, mine.fp32, HALF_HOST.at(bound))
+    return with_durations(cast, np.where(other, program.work.dur * HALF_OTHER.at(bound), dur))
 
 
 def _products(
@@ -164,7 +168,8 @@ def compile_fusion(program: Program, marks: Marks, bound: Bound) -> Program:
     longest = most_by_group(mine.chain, program.work.dur.astype(np.float64))
     total = sum_by_group(mine.chain, program.work.dur.astype(np.float64))
     first = first_of_group(mine.chain)
-    merged = np.minimum(longest * CHAIN.at(bound), total)
+    members = sum_by_group(mine.chain, np.ones(len(longest)))
+    merged = np.minimum(longest * (1 + CHAIN.at(bound) * (members - 1)), total)
     grown = _lengthened(program, first, merged)
     return merge_items(grown, chained & ~first, MERGED_HOST.at(bound))
 

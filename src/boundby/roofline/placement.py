@@ -30,7 +30,8 @@ _FP32 = re.compile(
     r"(?i)simt|ffma|sgemm|scudnn|f32f32_f32f32|cf32cf32|convolve|engine<float|winograd|fft2d"
     r"|Cijk_\w*?_S[BS]?_|gemv|gemmSN|gemmk1|dot_kernel|depthwise"
 )
-_FEWER = re.compile(r"(?i)winograd|fft|strassen")
+_FEWER = re.compile(r"(?i)winograd|fft|cf32cf32|gcgemm")
+"""Winograd and FFT convolutions; the latter multiply complex matrices."""
 
 
 @dataclass(frozen=True)

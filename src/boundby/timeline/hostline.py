@@ -29,14 +29,16 @@ class LineKind(IntEnum):
     OVERHEAD = 0
     """The profiler's own work."""
     SYNC = 1
-    """A call that waits for the device, and the operator that exists only to wait."""
-    ALLOCATOR = 2
-    LOADER = 3
-    LAUNCH = 4
+    """A call that waits for the device, and the Python frame that exists only to wait."""
+    CARRIER = 2
+    """The operator that exists only to wait, with the views it is given."""
+    ALLOCATOR = 3
+    LOADER = 4
+    LAUNCH = 5
     """Launch calls."""
-    OP = 5
+    OP = 6
     """Operators, and calls inside them that launch nothing."""
-    PYTHON = 6
+    PYTHON = 7
     """What nothing else covers: interpreter, framework glue, the user's own code."""
 
 
@@ -47,6 +49,13 @@ WAIT_CARRIERS = frozenset(
     {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal"}
 )
 """Operators whose whole purpose is to bring a value to the host."""
+VIEWS = frozenset(
+    f"aten::{name}"
+    for name in ("select", "slice", "as_strided", "view", "detach", "squeeze", "reshape", "index")
+) | {"detach", "detach_"}
+"""Operators that only say which value is read when they come right before a carrier."""
+NEAR = 100_000
+"""Longest time, ns, between the first of these views and its carrier."""
 WAITING_FRAME = re.compile(
     r"torch/(cuda|xpu|accelerator)/\w+\.py\(\d+\): (synchronize|wait)$"
     r"|^<built-in method (item|_cuda_synchronize|synchronize) of "
@@ -89,8 +98,8 @@ def build_host_line(
     named = _rows_named(recording)
     select = {
         LineKind.OVERHEAD: host.kind == HostKind.OVERHEAD,
-        LineKind.SYNC: mine
-        & (np.isin(call, SYNC_KINDS) | (call == CallKind.BLOCKING_COPY) | named["carrier"]),
+        LineKind.SYNC: mine & (np.isin(call, SYNC_KINDS) | (call == CallKind.BLOCKING_COPY)),
+        LineKind.CARRIER: mine & named["carrier"],
         LineKind.ALLOCATOR: mine & (call == CallKind.ALLOCATOR),
         LineKind.LOADER: mine & named["loader"],
         LineKind.LAUNCH: mine & is_launch,
@@ -104,6 +113,8 @@ def build_host_line(
         own = union(host.start[rows], host.end[rows])
         if kind == LineKind.SYNC:
             own = merge(own, _waiting_frames(recording, threads))
+        if kind == LineKind.CARRIER:
+            own = merge(own, _views_before(recording, own, mine & named["view"], launches))
         covered.append(merge(covered[-1], own) if covered else own)
     return HostLine(threads, tuple(covered))
 
@@ -122,6 +133,7 @@ def _rows_named(recording: Recording) -> dict[str, Bools]:
     """Which host rows carry a wait, load data, or are a step range, by their name."""
     tests: dict[str, Callable[[str], bool]] = {
         "carrier": WAIT_CARRIERS.__contains__,
+        "view": VIEWS.__contains__,
         "loader": lambda name: bool(LOADER.search(name)),
         "step": lambda name: name.startswith("ProfilerStep#"),
     }
@@ -144,3 +156,18 @@ def _waiting_frames(recording: Recording, threads: Ints) -> Intervals:
         wanted[index] = bool(WAITING_FRAME.search(names[index]))
     rows = wanted[frames.name] & np.isin(frames.thread, threads)
     return union(frames.start[rows], frames.end[rows])
+
+
+def _views_before(
+    recording: Recording, carriers: Intervals, view: Bools, launches: Launches
+) -> Intervals:
+    """From the first view after the last launch up to each carrier (``x[0, 1].item()``)."""
+    start = np.sort(recording.host.start[view])
+    launched = np.sort(launches.end)
+    before = np.searchsorted(launched, carriers.start) - 1
+    since = np.where(before >= 0, launched[np.maximum(before, 0)], 0) if len(launched) else 0
+    first = np.searchsorted(start, np.maximum(since, carriers.start - NEAR))
+    first = np.minimum(first, max(len(start) - 1, 0))
+    begin = start[first] if len(start) else carriers.start
+    known = (begin > since) & (begin < carriers.start) & (carriers.start - begin < NEAR)
+    return union(np.where(known, begin, carriers.start), carriers.start)

@@ -84,7 +84,7 @@ def measure_host(timeline: Timeline) -> HostSummary:
     total = float(time.sum() - time[LineKind.OVERHEAD])
     if total <= 0:
         return HostSummary(None, None, None, None)
-    waits = time[LineKind.SYNC] + time[LineKind.LOADER]
+    waits = time[LineKind.SYNC] + time[LineKind.CARRIER] + time[LineKind.LOADER]
     return HostSummary(
         launch_call_share=float(time[LineKind.LAUNCH] / total),
         op_share=float((time[LineKind.OP] + time[LineKind.ALLOCATOR]) / total),

@@ -55,7 +55,9 @@ class Captured(list):
                 name = function.overloadpacket
                 count = flop_registry.get(name)
                 flops = None if count is None else count(*args, **kwargs, out_val=result)
-                calls.append((str(name).replace(".", "::"), recorded(function, args, kwargs), flops))
+                calls.append(
+                    (str(name).replace(".", "::"), recorded(function, args, kwargs), flops)
+                )
                 return result
 
         self.mode = Mode()

@@ -116,7 +116,9 @@ def test_operands_that_may_be_one_tensor_are_marked(sign):
 
 
 def test_functions_weigh_on_the_special_function_unit(sign):
-    exp, gelu, relu = (cost_of(f"aten::{n}", sign([[100]])).special for n in ("exp", "gelu", "relu"))
+    exp, gelu, relu = (
+        cost_of(f"aten::{n}", sign([[100]])).special for n in ("exp", "gelu", "relu")
+    )
 
     assert (exp, gelu, relu) == (100, 550, 0)
 
@@ -130,7 +132,7 @@ def test_powers_with_small_exponents_are_products(sign):
     assert special("2.5") == 1200
 
 
-# --- Attention --------------------------------------------------------------------------------------
+# --- Attention ------------------------------------------------------------------------------------
 
 
 def attention(sign, name, dims, concrete, types="c10::BFloat16"):
@@ -141,9 +143,7 @@ def test_a_causal_mask_leaves_half(sign):
     dims = [[4, 512, 8, 64]] * 3 + [[]] * 12
     concrete = ["", "", "", "", "", "512", "512", "0.", "{}", "False", "0.125", "", "", "", ""]
     costs = [
-        attention(
-            sign, "_flash_attention_forward", dims, [text.format(flag) for text in concrete]
-        )
+        attention(sign, "_flash_attention_forward", dims, [text.format(flag) for text in concrete])
         for flag in ("False", "True")
     ]
 
@@ -202,7 +202,7 @@ def test_memory_efficient_attention_before_both_lengths_were_passed(sign):
     assert cost.flops == 4 * 2 * 4 * 32 * 64 * 32
 
 
-# --- Recurrent networks -----------------------------------------------------------------------------
+# --- Recurrent networks ---------------------------------------------------------------------------
 
 
 def test_an_lstm_has_four_gates_a_step_and_layer(sign):
@@ -224,9 +224,7 @@ def test_a_recurrent_network_is_counted_as_torch_sees_it(captured):
     x = torch.zeros(10, 4, 16, dtype=torch.float64)
     with captured:
         net(x)
-    products = sum(
-        cost_of(name, signature).flops for name, signature, flops in captured if flops
-    )
+    products = sum(cost_of(name, signature).flops for name, signature, flops in captured if flops)
     state = sign_of(torch.zeros(4, 4, 32))
     parameters = [sign_of(p) for p in net.parameters()]
     dims = [[10, 4, 16], [state, state], parameters, [], [], [], [], [], []]
@@ -241,7 +239,7 @@ def sign_of(tensor):
     return list(tensor.shape)
 
 
-# --- Generated kernels ------------------------------------------------------------------------------
+# --- Generated kernels ----------------------------------------------------------------------------
 
 
 def test_buffers_of_a_generated_kernel_move_once(sign):
@@ -276,7 +274,7 @@ def test_a_matrix_template_is_a_matrix_product(sign):
     assert (cost.flops, cost.unit) == (2 * 64 * 128 * 256, "matrix")
 
 
-# --- Types ------------------------------------------------------------------------------------------
+# --- Types ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -305,10 +303,15 @@ def test_recorded_type_names(recorded, dtype):
         ("ampere_fp16_s16816gemm_fp16_128x256_ldg8_f2f_stages_64x3_nn", "float16"),
         ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", "bfloat16"),
         ("sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32", "float32"),
-        ("void multi_tensor_apply_kernel<TensorListMetadata<2>, Adam<float, 4>, double>", "float32"),
         (
-            "void multi_tensor_apply_kernel<Metadata<4>, FusedAdamMathFunctor<c10::BFloat16, 4>,"
-            " float const*, double>",
+            "void multi_tensor_apply_kernel<TensorListMetadata<2>, Adam<float, 4>, double>",
+            "float32",
+        ),
+        (
+            (
+                "void multi_tensor_apply_kernel<Metadata<4>, FusedAdamMathFunctor<c10::BFloat16, 4>,"
+                " float const*, double>"
+            ),
             "bfloat16",
         ),
         ("Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT320x224x64", "bfloat16"),

@@ -1,4 +1,4 @@
-"""The device table: found by name, told apart by memory, scaled for slices, never another device."""
+"""The device table: found by name, told apart by memory, scaled for slices, never another's."""
 
 import re
 
@@ -139,7 +139,7 @@ def test_elementwise_work_in_half_precision_runs_at_the_rate_of_float32():
     assert h200.vector_tflops("float64") is None
 
 
-# --- --peak -----------------------------------------------------------------------------------------
+# --- --peak ---------------------------------------------------------------------------------------
 
 
 def test_figures_given_by_the_user():

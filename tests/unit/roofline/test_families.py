@@ -1,4 +1,4 @@
-"""Families by name, on kernels of many producers, and on whole recordings where they are at hand."""
+"""Families by name: kernels of many producers, and whole recordings where they are at hand."""
 
 from collections import Counter
 
@@ -56,8 +56,10 @@ NAMES = {
         "triton__0d1d2d3d",
         "SubTensorOpWithScalar1d",
         "_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16",
-        "void at::native::(anonymous namespace)::upsample_nearest2d_out_frame<float,"
-        " &nearest_neighbor_compute_source_index>(Params)",
+        (
+            "void at::native::(anonymous namespace)::upsample_nearest2d_out_frame<float,"
+            " &nearest_neighbor_compute_source_index>(Params)"
+        ),
         "void cudnn::ops::scalePackedTensor_kernel<float, float>(cudnnTensor4dStruct, float*)",
     ],
     Family.REDUCTION: [
@@ -91,8 +93,10 @@ NAMES = {
     ],
     Family.COPY: [
         "Memcpy DtoD (Device -> Device)",
-        "void at::native::elementwise_kernel<128, 2, gpu_kernel_impl_nocast<"
-        "direct_copy_kernel_cuda(TensorIteratorBase&)::{lambda()#3}>>(Params)",
+        (
+            "void at::native::elementwise_kernel<128, 2, gpu_kernel_impl_nocast<"
+            "direct_copy_kernel_cuda(TensorIteratorBase&)::{lambda()#3}>>(Params)"
+        ),
         "void at::native::CatArrayBatchedCopy<OpaqueType<4u>, unsigned int, 3, 64, 64>(Params)",
         "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(Params)",
         "batched_transpose_32x32_half",
@@ -100,8 +104,10 @@ NAMES = {
     Family.CAST: [
         "void at::native::vectorized_elementwise_kernel<4, bfloat16_copy_kernel_cuda(lambda)>(P)",
         "void at::native::vectorized_elementwise_kernel<4, bfloat16tofloat32_copy_kernel_cuda>(P)",
-        "void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda(lambda), 4,"
-        " memory::LoadWithCast<1>, memory::StoreWithCast<1>>(Params)",
+        (
+            "void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda(lambda), 4,"
+            " memory::LoadWithCast<1>, memory::StoreWithCast<1>>(Params)"
+        ),
         "triton_poi_fused__to_copy_1",
         "triton_poi_fused__to_copy_view_0",
     ],

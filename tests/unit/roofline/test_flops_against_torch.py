@@ -1,9 +1,9 @@
 """FLOPs of products, convolutions and attention, exact against torch's own counter.
 
 On the meta device: shapes only, nothing is computed. ``captured`` writes the arguments as the
-profiler would, so a slot that is off by one shows here. Two things torch gets wrong are compared with
-the hand-computed value: causal attention (the masked half is counted), and the weight gradient of
-grouped convolutions (counted once for every group).
+profiler would, so a slot that is off by one shows here. Two things torch gets wrong are compared
+with the hand-computed value: causal attention (the masked half is counted), and the weight gradient
+of grouped convolutions (counted once for every group).
 """
 
 import pytest

@@ -5,7 +5,6 @@ The device is an H200: 4800 bytes a nanosecond, 67 TFLOP/s in float32, 989.5 in 
 
 import numpy as np
 import pytest
-from builders import Trace
 
 from boundby.read import read_recording
 from boundby.read.recording import NONE
@@ -15,6 +14,7 @@ from boundby.roofline.kernels import Side, measure_kernels
 from boundby.roofline.owners import launching_operators
 from boundby.roofline.summaries import by_kernel, by_operator, family_shares, utilisation
 from boundby.roofline.table import CostTable
+from builders import Trace
 
 H200 = match_device("NVIDIA H200").ceilings
 N = 48_000_000
@@ -251,7 +251,7 @@ def test_columns_of_the_table(read):
     assert np.isnan(table.bytes(rows)[1])
 
 
-# --- Added up ---------------------------------------------------------------------------------------
+# --- Added up -------------------------------------------------------------------------------------
 
 
 def product_and_sum(read):

@@ -134,8 +134,6 @@ def test_work_computed_by_hand(sign, case):
     assert (cost.flops, cost.bytes) == (flops, bytes_)
 
 
-
-
 @pytest.mark.parametrize(
     ("stride", "flops", "bytes_"), [("[1, 1]", 884_736, 90_976), ("[2, 2]", 221_184, 41_824)]
 )

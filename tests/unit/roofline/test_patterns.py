@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from builders import Trace
 
 from boundby.read import read_recording
 from boundby.roofline.arguments import Tensor
@@ -13,6 +12,7 @@ from boundby.roofline.patterns.casts import find_casts
 from boundby.roofline.patterns.chains import find_chains
 from boundby.roofline.patterns.layouts import disagree, fastest, find_layouts
 from boundby.roofline.patterns.precision import find_precision
+from builders import Trace
 
 H200 = match_device("NVIDIA H200").ceilings
 KERNEL = "void at::native::vectorized_elementwise_kernel<4, functor<float>>"
@@ -44,7 +44,7 @@ def measured(tmp_path):
     return measure
 
 
-# --- Casts ------------------------------------------------------------------------------------------
+# --- Casts ----------------------------------------------------------------------------------------
 
 
 def test_copies_between_types_are_casts(measured):
@@ -67,7 +67,7 @@ def test_without_shapes_the_kernel_tells_a_cast(measured):
     assert (casts.count, casts.share) == (1, pytest.approx(0.4))
 
 
-# --- Layouts ----------------------------------------------------------------------------------------
+# --- Layouts --------------------------------------------------------------------------------------
 
 
 def test_operands_along_different_dimensions_fight(measured):
@@ -136,7 +136,7 @@ def test_unknown_strides_do_not_fight():
     assert not disagree([])
 
 
-# --- Chains -----------------------------------------------------------------------------------------
+# --- Chains ---------------------------------------------------------------------------------------
 
 
 def test_add_and_relu_fused_move_12_instead_of_20_bytes_an_element(measured):
@@ -202,7 +202,7 @@ def test_on_an_unknown_device_the_bytes_are_still_known(measured):
     assert (found.bytes, found.fused_bytes, found.saved_ns) == (16 * N, 8 * N, None)
 
 
-# --- Attention --------------------------------------------------------------------------------------
+# --- Attention ------------------------------------------------------------------------------------
 
 
 def attention(program, softmax="aten::_softmax", scores=(64, 1024, 1024)):
@@ -255,7 +255,7 @@ def test_attention_on_an_unknown_device(measured):
     assert (found.fused_ns, found.saved_ns) == (None, None)
 
 
-# --- Precision --------------------------------------------------------------------------------------
+# --- Precision ------------------------------------------------------------------------------------
 
 
 def test_float32_products_off_the_matrix_unit(measured):

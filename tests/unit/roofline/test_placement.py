@@ -104,7 +104,7 @@ def test_no_duration():
     assert (placement.tflops, placement.gbs) == (None, None)
 
 
-# --- Figures above a roof ---------------------------------------------------------------------------
+# --- Figures above a roof -------------------------------------------------------------------------
 
 
 def test_a_figure_above_its_roof_is_refused():
@@ -146,7 +146,7 @@ def test_two_operands_may_be_one_tensor():
     assert placement.doubt == "shared-operand"
 
 
-# --- Which unit -------------------------------------------------------------------------------------
+# --- Which unit -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,340 @@
+"""What-ifs that know what a launch does, on steps worked out by hand.
+
+Numbers are those of the best estimate; that the slow end is no faster than it, and the fast end no
+slower, is checked for all of them at once.
+"""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import programs
+from worlds import Script
+
+from boundby.replay.edits import device_only
+from boundby.replay.engine import replay
+from boundby.replay.marked_edits import (
+    HALF_OTHER,
+    HALF_PRODUCT,
+    PINNED_GB_S,
+    TF32_PRODUCT,
+    bf16,
+    compile_fusion,
+    contiguous,
+    foreach_optimizer,
+    fused_optimizer,
+    kernels_at_roofline,
+    larger_batch,
+    no_allocator_calls,
+    overlap_copies,
+    pinned_copies,
+    sdpa,
+    tf32,
+    vectorized,
+)
+from boundby.replay.marks import NO_GROUP, Marks
+from boundby.replay.program import NOTHING
+from boundby.replay.steptime import drained_ns
+from boundby.timeline.hostline import LineKind
+
+NAN = float("nan")
+GROUPS = {"attention", "chain"}
+FLOATS = {"fill", "floor_ns", "memory_ns", "traffic"}
+
+
+def marks(count, *, update=None, **columns):
+    """Marks of ``count`` launches, none marked unless a column says so."""
+    usual = {"size": -1} | dict.fromkeys(GROUPS, NO_GROUP) | dict.fromkeys(FLOATS, NAN)
+    names = [f.name for f in fields(Marks) if f.name != "update"]
+    found = {name: columns.pop(name, [usual.get(name, False)] * count) for name in names}
+    assert not columns
+    return Marks(update=update, **{name: np.array(column) for name, column in found.items()})
+
+
+def launches(*durs, host=10, **how):
+    script = Script()
+    for dur in durs:
+        script.launch(host, dur, **how)
+    return script.program()
+
+
+def durations(edit, program, marked, bound=0):
+    return edit(program, marked, bound).work.dur.tolist()
+
+
+def host(program):
+    """Host time before each launch."""
+    return program.points.host.sum(axis=1).tolist()[: len(program.work)]
+
+
+# --- Precision ------------------------------------------------------------------------------------
+
+
+def test_only_products_in_full_precision_gain_from_tf32():
+    program = launches(65_000, 1000, 65_000)
+    marked = marks(3, product=[True, False, True], fp32=[True, False, False])
+
+    assert durations(tf32, program, marked) == [65_000 * TF32_PRODUCT.best, 1000, 65_000]
+
+
+def test_a_product_is_no_faster_than_its_bytes():
+    marked = marks(1, product=[True], fp32=[True], memory_ns=[50_000.0])
+
+    assert durations(tf32, launches(65_000), marked) == [50_000]
+
+
+def test_bf16_gains_on_products_and_on_the_bytes_of_the_rest_but_not_on_the_update():
+    program = launches(110_000, 1000, 1000, 1000)
+    marked = marks(
+        4,
+        product=[True, False, False, False],
+        fp32=[True, False, False, False],
+        optimizer=[False, False, True, False],
+        upload=[False, False, False, True],
+    )
+
+    assert durations(bf16, program, marked) == [
+        110_000 * HALF_PRODUCT.best,
+        1000 * HALF_OTHER.best,
+        1000,
+        1000,
+    ]
+
+
+# --- Optimizer ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("edit", [fused_optimizer, foreach_optimizer], ids=lambda e: e.__name__)
+def test_the_update_gets_cheaper_and_the_rest_does_not(edit):
+    program = launches(500, 100, 100, host=1000)
+    cured = edit(program, marks(3, update="loop", optimizer=[False, True, True]), 0)
+
+    assert cured.work.dur[0] == 500
+    assert (cured.work.dur[1:] < 100).all()
+    assert host(cured)[0] == 1000
+    assert max(host(cured)[1:]) < 200
+
+
+def test_fusing_a_foreach_update_gains_less_than_fusing_a_loop():
+    program = launches(100, 100, host=1000)
+    loop, foreach = (
+        fused_optimizer(program, marks(2, update=update, optimizer=[True, True]), 0)
+        for update in ("loop", "foreach")
+    )
+
+    assert sum(host(loop)) < sum(host(foreach))
+
+
+# --- Fusion ---------------------------------------------------------------------------------------
+
+
+def test_a_chain_becomes_its_first_member():
+    program = launches(100, 30, 40, 30, 30, 100)
+    marked = marks(6, chain=[NO_GROUP, 0, 0, 0, 0, NO_GROUP])
+    cured = compile_fusion(program, marked, 0)
+
+    assert cured.work.dur.tolist() == [100, 80, 0, 0, 0, 100]
+    assert host(cured) == [10, 10, 2, 2, 2, 10]
+
+
+def test_a_chain_never_takes_longer_merged_than_apart():
+    marked = marks(2, chain=[0, 0])
+
+    assert durations(compile_fusion, launches(30, 40), marked, bound=1) == [70, 0]
+
+
+def test_two_chains_do_not_merge_with_each_other():
+    marked = marks(4, chain=[0, 0, 1, 1])
+
+    assert durations(compile_fusion, launches(40, 40, 10, 10), marked, bound=-1) == [40, 0, 10, 0]
+
+
+def test_hand_written_attention_becomes_one_kernel():
+    program = launches(100, 400, 100, 50)
+    marked = marks(
+        4, attention=[0, 0, 0, NO_GROUP], product=[True, False, True, True], fp32=[False] * 4
+    )
+
+    assert durations(sdpa, program, marked) == [110, 0, 0, 50]
+
+
+# --- Loops, layouts, roofs, batch -----------------------------------------------------------------
+
+
+def test_what_a_loop_need_not_repeat_costs_the_host_nothing():
+    program = launches(100, 100, host=50)
+    cured = vectorized(program, marks(2, hoistable=[True, False]), 0)
+
+    assert host(cured) == [0, 50]
+    assert cured.work.dur.tolist() == [30, 100]
+
+
+def test_fighting_layouts_fall_to_near_their_floor():
+    marked = marks(3, fighting=[True, True, False], memory_ns=[80.0, NAN, 80.0])
+
+    assert durations(contiguous, launches(1000, 1000, 1000), marked) == [100, 1000, 1000]
+
+
+def test_kernels_at_their_roof_and_never_above_what_they_take():
+    marked = marks(3, floor_ns=[60.0, 500.0, NAN])
+
+    assert durations(kernels_at_roofline, launches(100, 100, 100), marked) == [60, 100, 100]
+
+
+@pytest.mark.parametrize(
+    ("fill", "optimizer", "grown"),
+    [
+        pytest.param(4.0, False, 200, id="full kernels take twice as long"),
+        pytest.param(0.01, False, 100, id="nearly empty ones as long as now"),
+        pytest.param(0.4, False, 160, id="in between, up to where they are full enough"),
+        pytest.param(NAN, False, 200, id="unknown ones as full ones"),
+        pytest.param(4.0, True, 100, id="the update does not know the batch"),
+    ],
+)
+def test_a_batch_twice_as_large(fill, optimizer, grown):
+    marked = marks(1, fill=[fill], optimizer=[optimizer])
+
+    assert durations(larger_batch(2), launches(100), marked) == [grown]
+
+
+def test_a_larger_batch_is_submitted_alike_and_takes_longer_to_load():
+    script = Script()
+    script.launch({LineKind.LOADER: 100, LineKind.OP: 20}, 50)
+    cured = larger_batch(4)(script.program(), marks(1), 0)
+
+    assert cured.host_ns[[LineKind.LOADER, LineKind.OP]].tolist() == [400, 20]
+
+
+# --- Copies and allocator -------------------------------------------------------------------------
+
+
+def uploads():
+    """A batch of 5.5 MB through pageable memory, which the host waits for, then a kernel."""
+    script = Script()
+    copy = script.launch(10, 1_000_000)
+    script.wait(0, copy)
+    script.launch(10, 200_000)
+    return script.program()
+
+
+UPLOAD = {"upload": [True, False], "pageable": [True, False], "size": [5_500_000, -1]}
+
+
+def test_a_pinned_copy_runs_at_the_speed_of_the_bus_and_the_host_does_not_wait():
+    cured = pinned_copies(uploads(), marks(2, **UPLOAD), 0)
+
+    assert cured.work.dur.tolist() == [round(5_500_000 / PINNED_GB_S.best), 200_000]
+    assert replay(cured).point.tolist()[1] == 10
+
+
+def test_a_copy_that_is_pinned_already_gains_nothing():
+    marked = marks(2, upload=[True, False], size=[5_500_000, -1])
+
+    assert drained_ns(pinned_copies(uploads(), marked, 0)) == drained_ns(uploads())
+
+
+def test_a_copy_of_unknown_size_keeps_its_time_but_not_its_wait():
+    marked = marks(2, upload=[True, False], pageable=[True, False])
+
+    cured = pinned_copies(uploads(), marked, 0)
+    assert cured.work.dur.tolist() == [1_000_000, 200_000]
+    assert NOTHING in cured.points.target[:2]
+
+
+def test_overlapped_copies_run_beside_the_kernels():
+    marked = marks(2, **UPLOAD)
+
+    one_after_the_other = pinned_copies(uploads(), marked, 0)
+    side_by_side = overlap_copies(uploads(), marked, 0)
+    assert drained_ns(one_after_the_other) == 10 + 100_000 + 200_000
+    assert drained_ns(side_by_side) == 20 + 200_000
+
+
+def test_reading_back_still_waits_for_the_copy():
+    marked = marks(2, download=[True, False], pageable=[True, False], size=[5_500_000, -1])
+
+    assert replay(pinned_copies(uploads(), marked, 0)).point.tolist()[1] == 10 + 100_000
+
+
+def test_without_driver_allocations():
+    script = Script()
+    script.launch({LineKind.ALLOCATOR: 500, LineKind.OP: 20}, 50)
+
+    assert drained_ns(no_allocator_calls(script.program(), marks(1), 0)) == 70
+
+
+# --- All of them ----------------------------------------------------------------------------------
+
+SHORTENING = [
+    bf16,
+    compile_fusion,
+    contiguous,
+    foreach_optimizer,
+    fused_optimizer,
+    kernels_at_roofline,
+    no_allocator_calls,
+    overlap_copies,
+    pinned_copies,
+    sdpa,
+    tf32,
+    vectorized,
+]
+
+
+@st.composite
+def marked_programs(draw):
+    """A program and random marks of its items."""
+    program = draw(programs(limits=(1024,)))
+    count = len(program.work)
+    flags = st.lists(st.booleans(), min_size=count, max_size=count)
+    columns = {
+        f.name: draw(flags)
+        for f in fields(Marks)
+        if f.name not in GROUPS | FLOATS | {"update", "size"}
+    }
+    group = st.lists(st.integers(NO_GROUP, 2), min_size=count, max_size=count)
+    number = st.lists(st.sampled_from([NAN, 0.1, 1.0, 20.0]), min_size=count, max_size=count)
+    size = st.lists(st.sampled_from([-1, 100, 10_000]), min_size=count, max_size=count)
+    columns |= {name: draw(group) for name in sorted(GROUPS)}
+    columns |= {name: draw(number) for name in sorted(FLOATS)}
+    columns["fp32"] = [a and b for a, b in zip(columns["fp32"], columns["product"], strict=True)]
+    return program, marks(
+        count, update=draw(st.sampled_from(["loop", "foreach"])), size=draw(size), **columns
+    )
+
+
+@pytest.mark.parametrize("edit", SHORTENING, ids=lambda edit: edit.__name__)
+@settings(max_examples=25, derandomize=True)
+@given(drawn=marked_programs())
+def test_the_fast_end_is_no_slower_and_the_slow_end_no_faster(edit, drawn):
+    program, marked = drawn
+    fast, best, slow = (drained_ns(edit(program, marked, bound)) for bound in (-1, 0, 1))
+    rounding = 3 * len(program.points.kind) / program.steps
+
+    assert fast <= best + rounding
+    assert best <= slow + rounding
+
+
+@pytest.mark.parametrize("edit", [larger_batch(2), larger_batch(8)], ids=["2", "8"])
+@settings(max_examples=25, derandomize=True)
+@given(drawn=marked_programs())
+def test_a_larger_batch_never_takes_less_nor_more_than_in_proportion(edit, drawn):
+    program, marked = drawn
+    factor = 2 if edit(launches(100), marks(1), 0).work.dur[0] == 200 else 8
+    now = device_only(program)
+
+    for bound in (-1, 0, 1):
+        larger = device_only(edit(program, marked, bound))
+        assert drained_ns(now) <= drained_ns(larger) <= factor * drained_ns(now)
+
+
+@pytest.mark.parametrize("edit", SHORTENING, ids=lambda edit: edit.__name__)
+def test_without_a_mark_an_edit_changes_nothing(edit):
+    program = launches(100, 200)
+    blind = marks(2, upload=[True, True])  # bf16 touches what is no product; copies it does not
+
+    if edit in (overlap_copies,):
+        blind = marks(2)
+    assert drained_ns(edit(program, blind, 0)) == drained_ns(program)
