@@ -1,7 +1,9 @@
 """Clocks: the step without the profiler, the step under it, and the step of its twins.
 
 A *run* is a number of steps between two synchronizations, a *block* the runs whose median counts.
-Blocks of a program and of its twin alternate run by run, since host times drift within minutes.
+Blocks of a program and of its twin alternate run by run, since host times drift within seconds; a
+yardstick beside each run says how fast the host is just then. A process that has recorded once
+stays slower (measured: 2 us a launch), so the clean step is what was measured before recording.
 """
 # ruff: noqa: TID253 (torch is what is measured)
 
@@ -18,9 +20,11 @@ from programs.program import Step
 from torch.profiler import ProfilerActivity, profile, schedule
 
 MS = 1e3
+US = 1e6
 RUN_S = 0.1
 RUNS = 3  # to a block
-BLOCKS = 2  # before recording, and again after it
+BLOCKS = 3  # before recording, and again after it
+YARDSTICK_ROUNDS = 20_000
 MOST_STEPS = 2000  # to a run
 UNTIMED_STEPS = 5  # before each run, to use up what loader workers had time to prefetch
 WARM_UP_S = (0.3, 1.5)  # at least, at most
@@ -31,16 +35,40 @@ WAIT, WARM_UP, ACTIVE = 1, 2, 3  # the profiler's schedule, in steps
 
 @dataclass(frozen=True)
 class Block:
-    """Runs of one variant: ms a step, each the mean of its run."""
+    """Runs of one variant.
+
+    Attributes:
+        variant: ``base`` or the name of the twin.
+        when: Before the recordings, beside a twin, or after the recordings.
+        runs_ms: Milliseconds a step, the mean of each run.
+        yardsticks_us: What the yardstick showed after each run.
+    """
 
     variant: str
     when: str
     runs_ms: tuple[float, ...]
+    yardsticks_us: tuple[float, ...]
 
-    @property
-    def ms(self) -> float:
-        """The median run."""
-        return median(self.runs_ms)
+
+@dataclass(frozen=True)
+class Graphed:
+    """A step captured in a CUDA graph; called, it replays."""
+
+    graph: torch.cuda.CUDAGraph
+    step: Step  # kept, because it owns the tensors that the graph reads
+
+    def __call__(self) -> None:
+        """Replay the step."""
+        self.graph.replay()
+
+
+def yardstick_us() -> float:
+    """Microseconds that the same piece of Python takes: the speed of the host just now."""
+    begin = time.perf_counter()
+    total = 0
+    for index in range(YARDSTICK_ROUNDS):
+        total += index
+    return (time.perf_counter() - begin) * US
 
 
 def run_of(step: Step, steps: int) -> float:
@@ -61,11 +89,16 @@ class Paced:
     step: Step
     steps: int
 
-    def run(self) -> float:
-        """One run, ms a step."""
+    def run(self) -> tuple[float, float]:
+        """One run: ms a step, and the yardstick after it."""
         for _ in range(min(UNTIMED_STEPS, self.steps)):
             self.step()
-        return run_of(self.step, self.steps)
+        return run_of(self.step, self.steps), yardstick_us()
+
+    def block(self, when: str, runs: list[tuple[float, float]]) -> Block:
+        """Runs as a block."""
+        times, yardsticks = zip(*runs, strict=True)
+        return Block(self.variant, when, times, yardsticks)
 
 
 def steps_in(seconds: float, step_ms: float) -> int:
@@ -89,9 +122,7 @@ def warmed(variant: str, step: Step) -> Paced:
 
 def blocks_of(paced: Paced, when: str) -> list[Block]:
     """Clean blocks, one after the other."""
-    return [
-        Block(paced.variant, when, tuple(paced.run() for _ in range(RUNS))) for _ in range(BLOCKS)
-    ]
+    return [paced.block(when, [paced.run() for _ in range(RUNS)]) for _ in range(BLOCKS)]
 
 
 def interleaved(base: Paced, cured: Paced) -> list[Block]:
@@ -101,10 +132,7 @@ def interleaved(base: Paced, cured: Paced) -> list[Block]:
         cured_runs.append(cured.run())
         base_runs.append(base.run())
     when = f"beside {cured.variant}"
-    return [
-        Block(base.variant, when, tuple(base_runs)),
-        Block(cured.variant, when, tuple(cured_runs)),
-    ]
+    return [base.block(when, base_runs), cured.block(when, cured_runs)]
 
 
 def submit_ms(step: Step) -> float:
@@ -119,8 +147,8 @@ def submit_ms(step: Step) -> float:
     return median(times)
 
 
-def graphed(step: Step) -> Step:
-    """The whole step captured in a CUDA graph; its replay."""
+def graphed(step: Step) -> Graphed:
+    """Capture the whole step in a CUDA graph."""
     aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
@@ -130,7 +158,7 @@ def graphed(step: Step) -> Step:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
-    return graph.replay
+    return Graphed(graph, step)
 
 
 def record(step: Step, path: Path, *, stacks: bool) -> float:

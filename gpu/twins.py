@@ -1,8 +1,8 @@
 """Record small programs, and measure them and their cured twins: ``python gpu/twins.py OUT``.
 
-Every program runs in a process of its own, one after the other: warm-up, clean blocks, each twin
-interleaved with the base, recordings, clean blocks again. A program that fails is reported, and a
-twin that fails is left out. OUT gets
+Every program runs in a process of its own, one after the other: warm-up, each twin interleaved with
+the base, clean blocks, recordings, clean blocks again. A program that fails is reported, and a twin
+that fails is left out. OUT gets
 
 - ``twins.tar``: the recordings, ``DEVICE/NAME.json.gz`` and ``DEVICE/NAME.stack.json.gz``;
 - ``truth.jsonl``: one line a recording, as ``python -m tools.accuracy`` reads it;
@@ -27,6 +27,7 @@ from statistics import median
 from typing import Any
 
 HOST_COSTS = "host_costs"
+AFTER = "after"  # blocks measured once the process has recorded
 LARGEST_RECORDING = 1_200_000  # bytes; larger ones are measured, not kept
 LARGEST_TAR = 15_500_000
 SECONDS_OF_HOST_COSTS = 40.0
@@ -102,8 +103,12 @@ def log(line: str) -> None:
 
 
 def of_variant(result: Result, variant: str) -> list[float]:
-    """The medians of a variant's blocks."""
-    return [median(block["runs_ms"]) for block in result["blocks"] if block["variant"] == variant]
+    """The medians of a variant's blocks, but for those after a recording, which slows its process."""
+    return [
+        median(block["runs_ms"])
+        for block in result["blocks"]
+        if block["variant"] == variant and block["when"] != AFTER
+    ]
 
 
 def cured_ms(result: Result) -> dict[str, float]:

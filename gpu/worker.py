@@ -8,6 +8,7 @@ import platform
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
@@ -51,8 +52,16 @@ def recordings(program: Program, base: Paced, folder: Path) -> list[Result]:
     found = []
     for stacks in (False, True)[: 1 + program.stack]:
         file = folder / f"{program.name}{'.stack' if stacks else ''}.json.gz"
+        yardstick_us = measure.yardstick_us()
         profiled_ms = measure.record(base.step, file, stacks=stacks)
-        found.append({"file": file.name, "python_stacks": stacks, "profiled_ms": profiled_ms})
+        found.append(
+            {
+                "file": file.name,
+                "python_stacks": stacks,
+                "profiled_ms": profiled_ms,
+                "yardstick_us": yardstick_us,
+            }
+        )
     return found
 
 
@@ -60,9 +69,9 @@ def measured(program: Program, folder: Path, skipped: Collection[str]) -> Result
     """Everything about one program."""
     torch.manual_seed(0)
     base = measure.warmed("base", program.base())
-    blocks = measure.blocks_of(base, "before")
-    blocks += twin_blocks(program, base, skipped)
+    blocks = twin_blocks(program, base, skipped)
     submit_ms = measure.submit_ms(base.step)
+    blocks += measure.blocks_of(base, "before")
     files = recordings(program, base, folder)
     blocks += measure.blocks_of(base, "after")
     return {
@@ -81,6 +90,11 @@ def caliber() -> Result:
         "torch": torch.__version__,
         "python": platform.python_version(),
     }
+
+
+def silence() -> None:
+    """Leave out warnings that say nothing about a program."""
+    warnings.filterwarnings("ignore", message=".*Profiler clears events")
 
 
 def answer(name: str, folder: Path, skipped: Collection[str]) -> Result:
@@ -103,5 +117,6 @@ def answer(name: str, folder: Path, skipped: Collection[str]) -> Result:
 
 def work(name: str, folder: Path, skipped: Collection[str]) -> None:
     """Measure and leave the result in ``folder/NAME.result.json``."""
+    silence()
     result = answer(name, folder, skipped)
     (folder / f"{name}.result.json").write_text(json.dumps(result), "utf-8")

@@ -235,7 +235,7 @@ def loss_to_host(*, reading: bool = True) -> Step:
 
     def step() -> None:
         loss = train()
-        history[0] = float(loss) if reading else loss  # type: ignore[arg-type]
+        history[0] = float(loss.detach()) if reading else loss
 
     return step
 

@@ -93,7 +93,7 @@ def trained(
     loss_of: Callable[[], Tensor],
     make_optimizer: MakeOptimizer = SGD,
     autocast: Mode | None = None,
-) -> Step:
+) -> Callable[[], Tensor]:
     """Forward, backward, optimizer."""
     optimizer = make_optimizer(model.parameters())
 

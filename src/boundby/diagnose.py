@@ -1,48 +1,45 @@
-"""The whole flow: a recording in, a diagnosis out. Read this file first."""
+"""The whole flow: a recording in, a diagnosis out. Read this file first.
+
+read -> timeline -> replay -> evidence -> verdict -> prescriptions
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from boundby.diagnosis import Diagnosis
 from boundby.evidence.causes import find_causes
-from boundby.evidence.facts import Evidence
-from boundby.evidence.launched import Launched, build_launched
 from boundby.evidence.marks import mark_launches
-from boundby.evidence.measures import Measured, measure
-from boundby.evidence.operators import operator_rows
-from boundby.evidence.optree import build_op_tree
-from boundby.evidence.patterns import pattern_facts
-from boundby.evidence.places import top_python
-from boundby.evidence.ranges import range_rows
-from boundby.evidence.signs import Signs, find_signs
-from boundby.evidence.syncs import sync_facts, sync_rows
-from boundby.evidence.tables import OpRow, RangeRow, SyncRow
+from boundby.evidence.observed import Observed, observe, read_signs
+from boundby.evidence.signs import Signs
 from boundby.prescribe.case import Case
 from boundby.prescribe.order import prescribe
-from boundby.prescribe.prescription import Prescription
-from boundby.read.recording import Caliber, Device, Quality, Recording, Source
+from boundby.read.recording import Device, Quality, Recording
 from boundby.replay.build import build_program
 from boundby.replay.calibrate import MOST_POINTS, Calibrated, calibrate
 from boundby.replay.ladder import Step, climb_down
-from boundby.replay.observed import observe_steps
-from boundby.replay.observer import MODEL
 from boundby.replay.parts import part_of_rows
 from boundby.replay.program import Program
 from boundby.replay.split import DeviceSplit, split_device
-from boundby.replay.values import Calibration, Part, StepTimes, WaterfallPart, WhatIf
+from boundby.replay.values import Estimate, Part, WaterfallPart, WhatIf
 from boundby.replay.waterfall import descend, waterfall
 from boundby.replay.whatif import what_ifs
 from boundby.roofline.devices import match_device
 from boundby.roofline.kernels import KernelRoofs, measure_kernels
-from boundby.timeline.measure import measure_device, measure_host
-from boundby.timeline.summary import DeviceSummary, HostSummary
 from boundby.timeline.timeline import Timeline, build_timeline
 from boundby.verdict.classes import class_of, leading_part, shares_of
 from boundby.verdict.decide import Outlook, decide, undecided, voiding
 from boundby.verdict.decision import DecisionPath, Rung, Verdict
 from boundby.verdict.next import NextCommand, next_commands
 from boundby.verdict.path import walk
+
+__all__ = ["Diagnosis", "NextCommand", "Options", "diagnose"]
+
+NO_LAUNCHES = (
+    "no device work could be joined to a launch inside a step, so the two timelines cannot be "
+    "rebuilt; record again with both CPU and CUDA activities over whole steps"
+)
 
 
 @dataclass(frozen=True)
@@ -56,31 +53,6 @@ class Options:
 
     step_ms: float | None = None
     submit_ms: float | None = None
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """Everything boundby says about one recording; reports format this and compute nothing."""
-
-    source: Source
-    caliber: Caliber
-    quality: tuple[Quality, ...]
-    steps: StepTimes
-    calibration: Calibration
-    devices: tuple[Device, ...]
-    device: DeviceSummary
-    waterfall: tuple[WaterfallPart, ...]
-    verdict: Verdict
-    path: DecisionPath | None
-    host: HostSummary
-    what_if: tuple[WhatIf, ...]
-    ladder: tuple[Rung, ...]
-    prescriptions: tuple[Prescription, ...]
-    ranges: tuple[RangeRow, ...]
-    ops: tuple[OpRow, ...]
-    syncs: tuple[SyncRow, ...]
-    next: tuple[NextCommand, ...]
-    evidence: tuple[Evidence, ...]
 
 
 def diagnose(recording: Recording, options: Options = Options()) -> Diagnosis:
@@ -97,101 +69,71 @@ def diagnose(recording: Recording, options: Options = Options()) -> Diagnosis:
     split = split_device(timeline, part_of_rows(timeline, roofs))
     calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms)
     outlook = _outlook(calibrated, program, split)
-    facts = _observe(timeline, program, calibrated, outlook)
-    causes = find_causes(facts.signs, facts.syncs)
-    verdict = decide(outlook, causes, frozenset(e.id for e in facts.evidence))
-    asked = what_ifs(calibrated, mark_launches(facts.launched, roofs, _device(timeline)))
-    rungs = _rungs(climb_down(calibrated.clean, split, _leading))
-    return Diagnosis(
-        source=recording.source,
-        caliber=recording.caliber,
-        quality=_quality(recording, program),
-        steps=facts.steps,
-        calibration=calibrated.calibration,
-        devices=tuple(recording.devices),
-        device=facts.device,
-        waterfall=facts.parts,
+    observed = observe(timeline, program, calibrated, outlook.clean)
+    signs, launched = read_signs(timeline, observed)
+    causes = find_causes(signs, observed.syncs)
+    verdict = decide(outlook, causes, frozenset(e.id for e in observed.evidence))
+    marks = mark_launches(launched, roofs, _device(timeline))
+    findings = _Findings(
         verdict=verdict,
-        path=walk(verdict, facts.device, facts.host, shares_of(facts.parts)),
-        host=facts.host,
-        what_if=asked,
-        ladder=rungs,
-        prescriptions=prescribe(_case(recording, facts, verdict, asked, rungs)),
-        ranges=facts.ranges,
-        ops=facts.ops,
-        syncs=facts.syncs,
-        next=next_commands(verdict, recording.source.path),
-        evidence=facts.evidence,
+        path=walk(verdict, observed.device, observed.host, shares_of(outlook.clean)),
+        what_if=what_ifs(calibrated, marks),
+        ladder=_rungs(climb_down(calibrated.clean, split, _leading)),
     )
+    case = _case(recording, observed, signs, findings, calibrated.step)
+    return _diagnosis(timeline, program, observed, findings, case)
 
 
-NO_LAUNCHES = (
-    "no device work could be joined to a launch inside a step, so the two timelines cannot be "
-    "rebuilt; record again with both CPU and CUDA activities over whole steps"
-)
+@dataclass(frozen=True)
+class _Findings:
+    """What was concluded."""
+
+    verdict: Verdict
+    path: DecisionPath | None = None
+    what_if: tuple[WhatIf, ...] = ()
+    ladder: tuple[Rung, ...] = ()
 
 
 def _undecided(timeline: Timeline, program: Program, reason: str) -> Diagnosis:
     """What was observed, without a verdict or any estimate, and why."""
+    observed = observe(timeline, program if len(program.work) else None, None)
+    return _diagnosis(timeline, program, observed, _Findings(undecided(reason)), None)
+
+
+def _diagnosis(
+    timeline: Timeline, program: Program, observed: Observed, findings: _Findings, case: Case | None
+) -> Diagnosis:
     recording = timeline.recording
-    replayable = program if len(program.work) else None
-    device = measure_device(timeline)
-    observed = Measured(
-        steps=observe_steps(timeline, replayable, None),
-        calibration=Calibration("prior", MODEL, None),
-        device=device,
-        host=measure_host(timeline),
-        waterfall=(),
-    )
-    verdict = undecided(reason)
     return Diagnosis(
         source=recording.source,
         caliber=recording.caliber,
-        quality=recording.quality,
+        quality=_quality(recording, program),
         steps=observed.steps,
         calibration=observed.calibration,
         devices=tuple(recording.devices),
-        device=device,
-        waterfall=(),
-        verdict=verdict,
-        path=None,
+        device=observed.device,
+        waterfall=observed.parts,
+        verdict=findings.verdict,
+        path=findings.path,
         host=observed.host,
-        what_if=(),
-        ladder=(),
-        prescriptions=(),
-        ranges=range_rows(timeline),
-        ops=operator_rows(timeline),
-        syncs=sync_rows(timeline),
-        next=next_commands(verdict, recording.source.path),
-        evidence=(*measure(observed), *pattern_facts(timeline), *top_python(timeline)),
+        what_if=findings.what_if,
+        ladder=findings.ladder,
+        prescriptions=prescribe(case) if case else (),
+        ranges=observed.ranges,
+        ops=observed.ops,
+        syncs=observed.syncs,
+        next=next_commands(findings.verdict, recording.source.path),
+        evidence=observed.evidence,
     )
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """What was read off both lines."""
-
-    steps: StepTimes
-    device: DeviceSummary
-    host: HostSummary
-    ops: tuple[OpRow, ...]
-    ranges: tuple[RangeRow, ...]
-    syncs: tuple[SyncRow, ...]
-    evidence: tuple[Evidence, ...]
-    parts: tuple[WaterfallPart, ...]
-    signs: Signs
-    launched: Launched
 
 
 def _hold_against_roofs(timeline: Timeline, program: Program) -> KernelRoofs:
     """Device rows of the middle steps held against the roofs of their device."""
     first, last = program.middle_steps(MOST_POINTS)
     rows = timeline.rows[(timeline.row_step >= first) & (timeline.row_step < last)]
-    device = _device(timeline)
-    match = (
-        match_device(device.name, device.memory_bytes, device.multiprocessors) if device else None
-    )
-    return measure_kernels(timeline.recording, rows, match.ceilings if match else None)
+    device = _device(timeline) or Device(timeline.device, "")
+    match = match_device(device.name, device.memory_bytes, device.multiprocessors)
+    return measure_kernels(timeline.recording, rows, match.ceilings)
 
 
 def _device(timeline: Timeline) -> Device | None:
@@ -199,48 +141,12 @@ def _device(timeline: Timeline) -> Device | None:
     return next((d for d in timeline.recording.devices if d.id == timeline.device), None)
 
 
-def _outlook(calibrated: Calibrated, observed: Program, split: DeviceSplit) -> Outlook:
+def _outlook(calibrated: Calibrated, recorded: Program, split: DeviceSplit) -> Outlook:
     """The waterfalls of the best estimate, of both ends of its range, and as recorded."""
     programs = [calibrated.clean, calibrated.low, calibrated.high]
     if calibrated.calibration.source == "prior":
-        programs.append(observed.middle(MOST_POINTS))
+        programs.append(recorded.middle(MOST_POINTS))
     return Outlook(*(waterfall(p, descend(p, split), split) for p in programs))
-
-
-def _observe(
-    timeline: Timeline, program: Program, calibrated: Calibrated, outlook: Outlook
-) -> _Facts:
-    steps = observe_steps(timeline, program, calibrated.step)
-    device = _with_busy_share(measure_device(timeline), calibrated)
-    host = measure_host(timeline)
-    parts = tuple(outlook.clean)
-    tree = build_op_tree(timeline)
-    syncs = sync_rows(timeline, tree, calibrated.saved_without_waits)
-    measured = measure(Measured(steps, calibrated.calibration, device, host, parts))
-    return _Facts(
-        steps=steps,
-        device=device,
-        host=host,
-        ops=operator_rows(timeline, tree),
-        ranges=range_rows(timeline),
-        syncs=syncs,
-        evidence=(
-            *measured,
-            *sync_facts(timeline.recording, syncs),
-            *pattern_facts(timeline, tree),
-            *top_python(timeline),
-        ),
-        parts=parts,
-        signs=find_signs(timeline, tree),
-        launched=build_launched(timeline, tree),
-    )
-
-
-def _with_busy_share(device: DeviceSummary, calibrated: Calibrated) -> DeviceSummary:
-    step = calibrated.step.estimate
-    if device.ms_per_step is None or not step:
-        return device
-    return replace(device, busy_share_unprofiled=min(device.ms_per_step / step, 1.0))
 
 
 def _leading(parts: Sequence[WaterfallPart]) -> Part:
@@ -252,28 +158,22 @@ def _rungs(steps: tuple[Step, ...]) -> tuple[Rung, ...]:
 
 
 def _case(
-    recording: Recording,
-    facts: _Facts,
-    verdict: Verdict,
-    asked: tuple[WhatIf, ...],
-    rungs: tuple[Rung, ...],
+    recording: Recording, observed: Observed, signs: Signs, findings: _Findings, step: Estimate
 ) -> Case:
-    step = facts.steps.unprofiled_ms
-    assert step is not None  # noqa: S101 - a program was replayed
     return Case(
-        verdict=verdict,
+        verdict=findings.verdict,
         step=step,
-        shares=shares_of(facts.parts),
-        what_if={w.id: w for w in asked},
-        ladder=rungs,
-        device=facts.device,
-        host=facts.host,
+        shares=shares_of(observed.parts),
+        what_if={w.id: w for w in findings.what_if},
+        ladder=findings.ladder,
+        device=observed.device,
+        host=observed.host,
         caliber=recording.caliber,
-        evidence={e.id: e for e in reversed(facts.evidence)},
-        syncs=facts.syncs,
-        ops=facts.ops,
-        ranges=facts.ranges,
-        signs=facts.signs,
+        evidence={e.id: e for e in reversed(observed.evidence)},
+        syncs=observed.syncs,
+        ops=observed.ops,
+        ranges=observed.ranges,
+        signs=signs,
     )
 
 

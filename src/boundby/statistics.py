@@ -196,8 +196,7 @@ def judge(
         return "faster"
     reach = max(ratio.high - 1, 1 - ratio.low)
     is_within = reach < practical or reach * old_ns < floor_ns
-    is_small = not matters and (ratio.low > 1 or ratio.high < 1)
-    return "same" if is_within or is_small else "too-noisy"
+    return "same" if is_within else "too-noisy"
 
 
 def normal_quantile(confidence: float) -> float:

@@ -16,6 +16,14 @@ BOUNDARY = re.compile(rb"\}\s*,\s*\{")
 """What separates two events, and also what may separate objects inside one."""
 
 
+_TAIL = re.compile(rb'\s*(?:\Z|\}[\s\x00]*\Z|,\s*"[^"\\]*"\s*:)')
+
+
+def is_tail(text: bytes) -> bool:
+    """Whether ``text`` may follow the list of events: nothing, the end, or another member."""
+    return _TAIL.match(text) is not None
+
+
 @dataclass(frozen=True)
 class Member:
     """A key of an object and the span of its value; ``end`` is None where the text stops first."""

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from boundby.read.events import Event, EventDecoder, NotEventsError
-from boundby.read.lexical import BOUNDARY, event_extent
+from boundby.read.lexical import BOUNDARY, event_extent, is_tail
 
 _BAD_NUMBER = rb"(?:[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)(?:\(\w*\))?"
 _BAD_NUMBERS = re.compile(_BAD_NUMBER)
@@ -180,13 +180,14 @@ class Salvager:
         """
         text = self._span(at, count)
         end = event_extent(text).array_end
-        if not end:
+        rest = self._text[self._pieces[at][0] + (end or 0) + 1 :]
+        if not end or not is_tail(rest):
             return False
         if self._decode(text[:end]) is not None:
             if not (self._is_last and at + count == len(self._pieces)):
                 return False
             self._salvage.lost += 1
-        self._salvage.rest = self._text[self._pieces[at][0] + end + 1 :]
+        self._salvage.rest = rest
         self._salvage.ended = True
         return True
 

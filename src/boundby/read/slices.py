@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from boundby.read.events import Event, EventDecoder, NotEventsError
-from boundby.read.lexical import BOUNDARY, event_extent, members
+from boundby.read.lexical import BOUNDARY, event_extent, is_tail, members
 from boundby.read.repair import mend, salvage
 
 SLICE_BYTES = 1 << 20
@@ -151,18 +151,31 @@ class EventStream:
 
     def _take_by_extent(self, text: bytes, *, is_damaged: bool) -> list[Event] | None:
         extent = event_extent(text)
-        end = extent.last_end if extent.array_end is None else extent.array_end
-        if end == 0 and extent.array_end is None:
+        if extent.array_end is not None:
+            return self._take_last(text, extent.array_end)
+        if not extent.last_end:
             return self._wait_for_event(text, is_damaged=is_damaged)
+        events = self._decoded(text[: extent.last_end])
+        if events is not None:
+            self._go_on(text[extent.last_end :])
+        return events
+
+    def _take_last(self, text: bytes, end: int) -> list[Event] | None:
+        """The events before ``end``, where the list seems to end; None if that is not its end."""
+        if len(text) - end < _PROBE_BYTES and not self._is_exhausted:
+            self._buffer = text
+            self._read(_PROBE_BYTES)
+            return []
+        events = self._decoded(text[:end]) if is_tail(text[end + 1 :]) else None
+        if events is not None:
+            self._close(text[end + 1 :])
+        return events
+
+    def _decoded(self, text: bytes) -> list[Event] | None:
         try:
-            events = self._decoder.decode(text[:end].strip(_BETWEEN_EVENTS))
+            return self._decoder.decode(text.strip(_BETWEEN_EVENTS))
         except NotEventsError:
             return None
-        if extent.array_end is not None:
-            self._close(text[end + 1 :])
-        else:
-            self._go_on(text[end:])
-        return events
 
     def _wait_for_event(self, text: bytes, *, is_damaged: bool) -> list[Event] | None:
         """Read on, since no event is complete; None if reading on cannot help."""

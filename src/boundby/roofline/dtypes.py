@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 BYTES = {
     "bool": 1,
@@ -127,6 +128,7 @@ _KERNEL_DTYPES = tuple(
 )
 
 
+@lru_cache(maxsize=65536)
 def kernel_dtype(name: str) -> str:
     """The element type a kernel name tells, empty if none: for arguments recorded without types.
 

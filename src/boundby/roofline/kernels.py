@@ -46,7 +46,7 @@ _SIDES = {
     "copy": Side.COPY,
 }
 
-_CARRIERS = (Family.MATMUL, Family.CONVOLUTION, Family.ATTENTION)
+_DOES_PRODUCTS = np.array([family.limit == "compute" for family in Family])
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,12 @@ class KernelRoofs:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def counted_share(self) -> float:
+        """Share of the summed time whose floor is known; the rest stands where its family does."""
+        known = ~np.isnan(self.floor_ns)
+        return float(self.dur[known].sum()) / max(int(self.dur.sum()), 1)
 
     def time_by_side(self) -> dict[Side, int]:
         """Summed ns of each side; rows that run at the same time are both counted."""
@@ -215,10 +221,17 @@ def _operator_run(roofs: KernelRoofs, table: CostTable, kernels: Ints) -> Operat
     return OperatorRun(row, kernels, main, cost, duration, placement)
 
 
+def _carriers(roofs: KernelRoofs, kernels: Ints) -> Ints:
+    """Those of a family that does products; all of them if there is none."""
+    if len(kernels) == 1:
+        return kernels
+    carriers = kernels[_DOES_PRODUCTS[roofs.family[kernels]]]
+    return carriers if len(carriers) else kernels
+
+
 def _main_kernel(roofs: KernelRoofs, kernels: Ints) -> int:
-    """The longest kernel, one of a family that does products if there is any."""
-    carriers = kernels[np.isin(roofs.family[kernels], _CARRIERS)]
-    candidates = carriers if len(carriers) else kernels
+    """The longest kernel, one that does products if there is any."""
+    candidates = _carriers(roofs, kernels)
     return int(candidates[np.argmax(roofs.dur[candidates])])
 
 
@@ -231,10 +244,7 @@ def _fill_run(roofs: KernelRoofs, run: OperatorRun) -> None:
     cost, placement = run.cost, run.placement
     if cost is None:
         return
-    carriers = run.kernels
-    if cost.unit == "matrix":
-        fitting = carriers[np.isin(roofs.family[carriers], _CARRIERS)]
-        carriers = fitting if len(fitting) else carriers
+    carriers = _carriers(roofs, run.kernels) if cost.unit == "matrix" else run.kernels
     share = roofs.dur[carriers] / max(int(roofs.dur[carriers].sum()), 1)
     roofs.flops[carriers] = np.nan if cost.flops is None else cost.flops * share
     roofs.bytes[carriers] = np.nan if cost.bytes is None else cost.bytes * share

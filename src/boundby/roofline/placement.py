@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from boundby.roofline.ceilings import Ceilings
@@ -82,6 +83,11 @@ def compute_keys(cost: Cost, kernel_name: str) -> tuple[str, ...]:
         return ("float64",) if cost.dtype in ("float64", "complex128") else ("float32",)
     if cost.dtype not in ("float32", "complex64"):
         return (cost.dtype,)
+    return _float32_keys(kernel_name)
+
+
+@lru_cache(maxsize=65536)
+def _float32_keys(kernel_name: str) -> tuple[str, ...]:
     if _THREE_TF32.search(kernel_name):
         return ("3xtf32",)
     if _TF32.search(kernel_name):

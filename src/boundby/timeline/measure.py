@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from boundby.intervals import Ints
-from boundby.read.recording import NONE, DeviceKind, HostKind
+from boundby.read.recording import NONE, DeviceKind
 from boundby.timeline.busy import build_busy
-from boundby.timeline.calls import SYNC_KINDS, CallKind
 from boundby.timeline.hostline import LineKind
 from boundby.timeline.queue import previous_end, queue_delay
 from boundby.timeline.summary import DeviceSummary, HostSummary, QueueDelay
@@ -27,7 +25,7 @@ def observed_window(timeline: Timeline) -> tuple[int, int]:
 
 
 def measure_device(timeline: Timeline) -> DeviceSummary:
-    """The device line; all None without device work."""
+    """The device line; all None without device work. Waits and estimates are filled in later."""
     if not timeline.has_device_work:
         return NO_DEVICE
     recording, steps = timeline.recording, len(timeline.steps)
@@ -41,28 +39,13 @@ def measure_device(timeline: Timeline) -> DeviceSummary:
         ms_per_step=ms(build_busy(recording, inside).all.total) / steps,
         events_per_step=len(inside) / steps,
         launches_per_step=float((timeline.launch_step != NONE).sum()) / steps,
-        syncs_per_step=len(wait_calls(timeline)) / steps,
+        syncs_per_step=None,
         median_kernel_us=us(float(np.median(recording.device.dur[kernels])))
         if len(kernels)
         else None,
         queue_delay_us=_delay(timeline),
         shares=shares,
     )
-
-
-def wait_calls(timeline: Timeline) -> Ints:
-    """Host rows of waits inside steps, between the first and the last launch of the window."""
-    host, launches = timeline.recording.host, timeline.launches
-    inside = np.flatnonzero(timeline.launch_step != NONE)
-    if not len(inside):
-        return np.zeros(0, dtype=np.int64)
-    kinds = np.where(host.kind == HostKind.CALL, timeline.calls[host.name], CallKind.OTHER)
-    waits = np.isin(kinds, (*SYNC_KINDS, CallKind.BLOCKING_COPY))
-    waits &= np.isin(host.thread, timeline.line.threads)
-    waits &= host.start >= launches.start[inside[0]]
-    waits &= host.start <= launches.start[inside[-1]]
-    rows = np.flatnonzero(waits)
-    return rows[timeline.steps.of(host.start[rows]) != NONE]
 
 
 def _delay(timeline: Timeline) -> QueueDelay:

@@ -10,6 +10,7 @@ from boundby.replay.values import Part, WaterfallPart
 from boundby.verdict.classes import (
     DEFAULT_CAUSE,
     DEVICE_CLASS,
+    HOST_CLASS,
     class_of,
     device_share,
     leading_part,
@@ -22,6 +23,9 @@ STRONG_SHARE = 0.20
 MODERATE_SHARE = 0.10
 CLEARLY_DEVICE = 0.95
 """Device share from which a device class can be strong: halfway between the rule and full."""
+CLEAR_OF_NEXT = 1.25
+"""How far the leading host part must stand above the next: the split of the host line into Python
+and submission is good to about a quarter (with and without recorded frames of one program)."""
 CLEAR_LEAD = 0.60
 """Share of device time that the leading kind needs for a strong device class."""
 
@@ -102,9 +106,15 @@ def _strength(lead: Part, outlook: Outlook) -> Strength:
     if lead in DEVICE_CLASS:
         clear = device_share(shares) >= CLEARLY_DEVICE and _leads_device(lead, shares)
         return "strong" if clear and everywhere else "moderate" if in_range else "weak"
-    if everywhere and shares[lead] >= STRONG_SHARE:
+    if everywhere and shares[lead] >= STRONG_SHARE and _leads_host(lead, shares):
         return "strong"
     return "moderate" if in_range and shares[lead] >= MODERATE_SHARE else "weak"
+
+
+def _leads_host(lead: Part, shares: Mapping[Part, float]) -> bool:
+    """Whether the leading host part would still lead if the split of the host line were off."""
+    others = [shares.get(p, 0.0) for p in HOST_CLASS if class_of(p) != class_of(lead)]
+    return shares[lead] >= CLEAR_OF_NEXT * max(others)
 
 
 def _leads_device(lead: Part, shares: Mapping[Part, float]) -> bool:

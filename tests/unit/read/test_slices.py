@@ -112,9 +112,10 @@ def test_every_cut_of_the_text_keeps_the_events_before_it(size):
     ends = [text.index(dumped(event)) + len(dumped(event)) for event in EVENTS[:1]]
     for kept in range(text.index(b"[") + 2, len(text) - 2):
         names, stream = read(text[:kept], size)
+        names = [name for name in names if name]  # without those of objects inside an event
         assert names == NAMES[: len(names)]
         assert stream.cut_short
-        assert stream.lost <= 1
+        assert stream.lost <= 3  # an event counts for each object in it
         assert len(names) >= sum(end <= kept for end in ends)
 
 

@@ -309,7 +309,7 @@ def test_recorded_type_names(recorded, dtype):
         ),
         (
             (
-                "void multi_tensor_apply_kernel<Metadata<4>, FusedAdamMathFunctor<c10::BFloat16, 4>,"
+                "void multi_tensor_apply_kernel<Metadata<4>, FusedAdam<c10::BFloat16, 4>,"
                 " float const*, double>"
             ),
             "bfloat16",

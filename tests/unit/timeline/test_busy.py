@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from boundby.timeline.busy import is_communication
 from boundby.timeline.measure import measure_device
 from builders import Trace
-from worlds import ALL_REDUCE, World, timeline_of
+from worlds import ALL_REDUCE, World, diagnosis_of, timeline_of
 
 
 def shares(*rows, until=100):
@@ -144,9 +144,8 @@ def test_waits_are_counted_between_the_first_and_the_last_launch_of_the_steps():
             world.op(20, kernel=5)
             world.sync("cudaStreamSynchronize")
         world.op(20, kernel=5)
-    device = measure_device(timeline_of(world.finish()))
 
-    assert device.syncs_per_step == 4
+    assert diagnosis_of(world.finish()).device.syncs_per_step == 4
 
 
 @pytest.mark.xfail(strict=True, reason="counted only up to the last launch of the recording")
@@ -157,4 +156,4 @@ def test_a_wait_that_ends_every_step_is_counted_in_the_last_one_too():
             world.op(20, kernel=50)
         world.sync()
 
-    assert measure_device(timeline_of(world.finish(sync=False))).syncs_per_step == 1
+    assert diagnosis_of(world.finish(sync=False)).device.syncs_per_step == 1

@@ -10,12 +10,15 @@ from worlds import LOADER, World, timeline_of
 
 
 def line(trace, until=100):
-    """Microseconds by kind in ``[0, until)``, kinds without time left out."""
+    """Microseconds by kind in ``[0, until)``, kinds without time left out.
+
+    A wait and the operator that carries it are one here.
+    """
     window = np.array([0]), np.array([until * 1000])
-    times = timeline_of(trace).line.time_by_kind(*window)[0]
-    return {
-        kind.name: int(time) // 1000 for kind, time in zip(LineKind, times, strict=True) if time
-    }
+    times = zip(LineKind, timeline_of(trace).line.time_by_kind(*window)[0], strict=True)
+    found = {kind.name: int(time) // 1000 for kind, time in times if time}
+    waits = found.pop("SYNC", 0) + found.pop("CARRIER", 0)
+    return found | ({"WAIT": waits} if waits else {})
 
 
 @pytest.fixture
@@ -57,10 +60,10 @@ def test_nested_operators_count_once(trace):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("cudaDeviceSynchronize", "SYNC"),
-        ("hipStreamSynchronize", "SYNC"),
-        ("cudaEventSynchronize", "SYNC"),
-        ("cudaMemcpy", "SYNC"),
+        ("cudaDeviceSynchronize", "WAIT"),
+        ("hipStreamSynchronize", "WAIT"),
+        ("cudaEventSynchronize", "WAIT"),
+        ("cudaMemcpy", "WAIT"),
         ("cudaMalloc", "ALLOCATOR"),
         ("cudaFree", "ALLOCATOR"),
     ],
@@ -78,7 +81,7 @@ def test_an_operator_that_exists_only_to_wait_is_a_wait_as_a_whole(trace):
     trace.submit("copy of one number", at=15, start=25, dur=2)
     trace.call("cudaStreamSynchronize", at=22, dur=20)
 
-    assert line(trace) == {"PYTHON": 50, "SYNC": 40, **LAST_TEN}
+    assert line(trace) == {"PYTHON": 50, "WAIT": 40, **LAST_TEN}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +96,7 @@ def test_an_operator_that_exists_only_to_wait_is_a_wait_as_a_whole(trace):
 def test_a_python_frame_that_exists_only_to_wait_is_a_wait(trace, frame):
     trace.frame(frame, at=10, dur=40)
 
-    assert line(trace) == {"PYTHON": 50, "SYNC": 40, **LAST_TEN}
+    assert line(trace) == {"PYTHON": 50, "WAIT": 40, **LAST_TEN}
 
 
 def test_other_python_frames_are_python(trace):
@@ -113,7 +116,7 @@ def test_a_wait_inside_the_loader_is_a_wait(trace):
     trace.range(LOADER, at=10, dur=40)
     trace.call("cudaStreamSynchronize", at=20, dur=20)
 
-    assert line(trace) == {"PYTHON": 50, "SYNC": 20, "LOADER": 20, **LAST_TEN}
+    assert line(trace) == {"PYTHON": 50, "WAIT": 20, "LOADER": 20, **LAST_TEN}
 
 
 def test_overhead_of_the_profiler_is_nobody_elses(trace):
@@ -189,3 +192,35 @@ def test_without_launches_nothing_is_said_of_the_host_line():
     trace.op("aten::mul", at=0, dur=30)
 
     assert measure_host(timeline_of(trace)).op_share is None
+
+
+# --- What comes right before a wait ---------------------------------------------------------------
+
+
+def test_the_views_that_only_say_which_value_is_read_belong_to_the_wait(trace):
+    trace.op("aten::select", at=10, dur=8)
+    trace.op("aten::item", at=20, dur=40)
+
+    assert line(trace) == {"PYTHON": 40, "WAIT": 50, **LAST_TEN}
+
+
+def test_other_operators_before_a_wait_do_not(trace):
+    trace.op("aten::empty", at=10, dur=8)
+    trace.op("aten::item", at=20, dur=40)
+
+    assert line(trace) == {"PYTHON": 42, "OP": 13, "WAIT": 40, "LAUNCH": 5}
+
+
+def test_a_view_without_a_wait_after_it_is_an_operator(trace):
+    trace.op("aten::select", at=10, dur=8)
+
+    assert line(trace) == {"PYTHON": 82, "OP": 13, "LAUNCH": 5}
+
+
+def test_a_view_before_the_launch_before_the_wait_is_an_operator(trace):
+    trace.op("aten::select", at=10, dur=8)
+    trace.op("aten::mul", at=20, dur=10)
+    trace.kernel("kernel", at=60, dur=5, launch=trace.launch(at=24, dur=5))
+    trace.op("aten::item", at=40, dur=40)
+
+    assert line(trace)["WAIT"] == 40

@@ -63,8 +63,9 @@ def _spread(values: Shape, rank: int) -> Shape:
 
 def _forward(x: Tensor, weight: Tensor, geometry: Geometry, *others: Tensor | None) -> Cost:
     shape = x.shape if len(x.shape) == len(weight.shape) else (1, *x.shape)
+    channels = weight.shape[0] if geometry.transposed else weight.shape[1] * geometry.groups
     out = geometry.output(shape, weight.shape)
-    if min(out) < 0:
+    if shape[1] != channels or min(out) < 0:
         raise UncountedError
     bytes_ = moved(x, weight, *others) + size(out, x.dtype)
     return count(geometry.flops(shape, weight.shape, out), bytes_, x.dtype, "matrix")

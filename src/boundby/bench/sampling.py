@@ -1,0 +1,182 @@
+"""Samples of the three clocks, in ns a call, in the order in which they were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from boundby.bench.framework import torch_module
+from boundby.bench.machine import HostMachine, Machine
+from boundby.units import NS_PER_MS, NS_PER_S
+
+Call = Callable[[], object]
+
+FEWEST_SAMPLES = 10
+MOST_SAMPLES = 1000
+BLOCK_NS = 2 * NS_PER_MS
+"""A block of wall time holds so many calls that its two waits (some 10 us) stay below 1% of it."""
+SUBMIT_SAMPLES = 31
+HELD_CALLS_NS = 20 * NS_PER_MS
+"""Submission that one hold covers; beyond, the queue of about 1024 launches may be full."""
+HELD_CALLS = 50
+HOLD_MARGIN = 1.3
+"""A hold outlasts the submission it covers by so much, since submission times vary."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to sample.
+
+    Attributes:
+        min_run_ns: Measured time of each clock, at least.
+        cold: Empty the cache before every call.
+        before: Runs before every call, outside the clocks (dropping gradients); None for nothing.
+        number: Calls a block of wall time; None to choose.
+        samples: Samples wanted; None for as many as fit the time.
+    """
+
+    min_run_ns: float = 0.5 * NS_PER_S
+    cold: bool = False
+    before: Call | None = None
+    number: int | None = None
+    samples: int | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether calls may follow each other directly."""
+        return not self.cold and self.before is None
+
+    def enough(self, taken: int, spent_ns: float) -> bool:
+        """Whether to stop: never below the fewest, always at the most."""
+        if self.samples is not None:
+            return taken >= self.samples
+        return taken >= MOST_SAMPLES or (taken >= FEWEST_SAMPLES and spent_ns >= self.min_run_ns)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """ns a call, each the mean of ``number`` calls."""
+
+    ns: tuple[float, ...]
+    number: int = 1
+
+
+def prepare(machine: Machine, plan: Plan) -> None:
+    """Do what a call asks for before it, and wait for it."""
+    if plan.before is not None:
+        plan.before()
+    if plan.cold:
+        machine.empty_cache()
+    machine.synchronize()
+
+
+def sample_wall(call: Call, machine: Machine, plan: Plan) -> Samples:
+    """From an idle device to an idle device.
+
+    Calls that may follow each other are timed in blocks by ``torch.utils.benchmark``, whose timer
+    waits at both ends of a block; with work to do before each call they are timed one by one.
+    """
+    if plan.is_plain and plan.samples is None and plan.number is None:
+        return _blocked(call, machine, plan)
+    number = plan.number or 1
+    taken: list[float] = []
+    spent = 0.0
+    while not plan.enough(len(taken), spent):
+        prepare(machine, plan)
+        begin = machine.now_ns()
+        for _ in range(number):
+            call()
+        machine.synchronize()
+        lasted = machine.now_ns() - begin
+        spent += lasted
+        taken.append(lasted / number)
+    return Samples(tuple(taken), number)
+
+
+def _blocked(call: Call, machine: Machine, plan: Plan) -> Samples:
+    def clock() -> float:
+        machine.synchronize()
+        return machine.now_ns() / NS_PER_S
+
+    timer: Any = torch_module("utils.benchmark").Timer(
+        "call()", globals={"call": call}, timer=clock
+    )
+    number = block_size(call, machine)
+    taken: list[float] = []
+    spent = 0.0
+    while not plan.enough(len(taken), spent):
+        seconds = timer._timeit(number)  # noqa: SLF001 -- what blocked_autorange calls a block
+        spent += seconds * NS_PER_S
+        taken.append(seconds * NS_PER_S / number)
+    return Samples(tuple(taken), number)
+
+
+def block_size(call: Call, machine: Machine) -> int:
+    """Calls in a block of ``BLOCK_NS``, found by doubling."""
+    number = 1
+    while True:
+        machine.synchronize()
+        begin = machine.now_ns()
+        for _ in range(number):
+            call()
+        machine.synchronize()
+        spent = machine.now_ns() - begin
+        if spent >= BLOCK_NS / 2:
+            return max(1, round(number * BLOCK_NS / spent))
+        number *= 2
+
+
+def sample_submit(call: Call, machine: Machine, plan: Plan) -> Samples:
+    """Until the call returns, from an empty queue."""
+    taken: list[float] = []
+    spent = 0.0
+    while len(taken) < SUBMIT_SAMPLES and (len(taken) < FEWEST_SAMPLES or spent < plan.min_run_ns):
+        prepare(machine, plan)
+        begin = machine.now_ns()
+        call()
+        taken.append(float(machine.now_ns() - begin))
+        machine.synchronize()
+        spent += machine.now_ns() - begin
+    return Samples(tuple(taken))
+
+
+def sample_device(call: Call, machine: Machine, plan: Plan, submit_ns: float) -> Samples:
+    """Between two marks around every call, in a queue that is kept full by a hold before it.
+
+    What it cannot see: a call that waits for the device empties the queue, and its host time after
+    the wait is counted; so is a launch that stands behind a full queue.
+    """
+    if not machine.has_device:
+        return Samples(())
+    at_once = max(1, min(HELD_CALLS, int(HELD_CALLS_NS / max(submit_ns, 1.0))))
+    taken: list[float] = []
+    spent = 0.0
+    while not plan.enough(len(taken), spent):
+        batch = _held(call, machine, plan, at_once, submit_ns)
+        spent += sum(batch)
+        taken += batch
+    return Samples(tuple(taken[: plan.samples]))
+
+
+def _held(
+    call: Call, machine: Machine, plan: Plan, count: int, submit_ns: float
+) -> Sequence[float]:
+    machine.synchronize()
+    machine.hold(HOLD_MARGIN * submit_ns * count)
+    marks = []
+    for _ in range(count):
+        if plan.before is not None:
+            plan.before()
+        if plan.cold:
+            machine.empty_cache()
+        first = machine.mark()
+        call()
+        marks.append((first, machine.mark()))
+    machine.synchronize()
+    return [machine.between_ns(first, second) for first, second in marks]
+
+
+def real_machine(machine: Machine) -> bool:
+    """Whether its clock is the host's: reading caches and clocks of a fake makes no sense."""
+    return machine.has_device or isinstance(machine, HostMachine)
