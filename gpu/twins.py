@@ -103,7 +103,7 @@ def log(line: str) -> None:
 
 
 def of_variant(result: Result, variant: str) -> list[float]:
-    """The medians of a variant's blocks, but for those after a recording, which slows its process."""
+    """The medians of a variant's blocks, without those that a recording may have slowed."""
     return [
         median(block["runs_ms"])
         for block in result["blocks"]

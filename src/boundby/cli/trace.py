@@ -57,8 +57,10 @@ def command(
     """
     from boundby.cli.answer import check_expected, deliver, diagnose_all
     from boundby.diagnose import Options
+    from boundby.read.release import return_large_arrays
     from boundby.report.text import Tables
 
+    return_large_arrays()
     failures: list[BoundbyError] = []
     diagnoses = diagnose_all(paths, Options(step_ms=step_ms, submit_ms=submit_ms), failures)
     done = deliver(diagnoses, output, Tables(ops, ranges), are_many=len(paths) > 1)

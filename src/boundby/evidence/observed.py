@@ -63,6 +63,7 @@ def observe(
         calibrated: None where the recording carries no estimate of the clean step.
         parts: Its waterfall.
     """
+    python, ranges = top_python(timeline), range_rows(timeline)  # before the tree: less at once
     tree = build_op_tree(timeline)
     syncs = sync_rows(timeline, tree, calibrated.saved_without_waits if calibrated else None)
     measured = Measured(
@@ -78,14 +79,14 @@ def observe(
         device=measured.device,
         host=measured.host,
         ops=operator_rows(timeline, tree),
-        ranges=range_rows(timeline),
+        ranges=ranges,
         syncs=syncs,
         parts=tuple(parts),
         evidence=(
             *measure(measured),
             *sync_facts(timeline.recording, syncs),
             *pattern_facts(timeline, tree),
-            *top_python(timeline),
+            *python,
         ),
         tree=tree,
     )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from boundby.evidence.optree import OpTree, build_op_tree, holders
 from boundby.evidence.tables import OpRow
 from boundby.intervals import Ints
-from boundby.read.recording import NONE
+from boundby.read.recording import NONE, Ints32
 from boundby.timeline.timeline import Timeline
 from boundby.units import NS_PER_MS
 
@@ -69,5 +69,5 @@ def _total_device(tree: OpTree, top: npt.NDArray[np.bool_], work: Floats, names:
     return total
 
 
-def _by_name(name: Ints, weight: Ints | Floats, names: int) -> Floats:
+def _by_name(name: Ints | Ints32, weight: Ints | Floats, names: int) -> Floats:
     return np.asarray(np.bincount(name, weight, minlength=names), dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boundby.intervals import Ints
-from boundby.read.recording import NONE, HostKind
+from boundby.read.recording import NONE, HostKind, Ints32
 from boundby.timeline.nesting import parents
 from boundby.timeline.timeline import Timeline
 
@@ -22,8 +22,8 @@ class OpTree:
     Attributes:
         row: int64[n] row of ``Recording.host``, rising.
         start, end: int64[n] ns.
-        thread: int64[n] index into ``Recording.threads``.
-        name: int64[n] index into ``Recording.names``.
+        thread: int32[n] index into ``Recording.threads``.
+        name: int32[n] index into ``Recording.names``.
         is_op: bool[n], False for calls.
         parent: int64[n] node that holds each node; NONE at the top.
         launch: int64[m] index into ``Timeline.launches`` of the launches inside steps.
@@ -34,8 +34,8 @@ class OpTree:
     row: Ints
     start: Ints
     end: Ints
-    thread: Ints
-    name: Ints
+    thread: Ints32
+    name: Ints32
     is_op: npt.NDArray[np.bool_]
     parent: Ints
     launch: Ints
@@ -67,12 +67,12 @@ def build_op_tree(timeline: Timeline) -> OpTree:
     host = timeline.recording.host
     row = np.flatnonzero((host.kind == HostKind.OP) | (host.kind == HostKind.CALL))
     row = row[timeline.steps.of(host.start[row]) != NONE]
-    start, end, thread = host.start[row], host.end[row], host.thread[row].astype(np.int64)
+    start, end, thread = host.start[row], host.end[row], host.thread[row]
     is_op = host.kind[row] == HostKind.OP
     parent = parents(start, end, thread)
     launch = np.flatnonzero(timeline.launch_step != NONE)
     call = np.searchsorted(row, timeline.launches.row[launch]).astype(np.int64)
-    name = host.name[row].astype(np.int64)
+    name = host.name[row]
     carrier = _innermost_op(parent, is_op, call)
     return OpTree(row, start, end, thread, name, is_op, parent, launch, carrier)
 

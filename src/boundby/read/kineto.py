@@ -31,6 +31,7 @@ from boundby.read.recording import (
     StreamWaits,
     Thread,
 )
+from boundby.read.release import release_freed_memory
 from boundby.read.rows import RowBuilder, decimal_ns
 from boundby.read.slices import SLICE_BYTES, EventStream, NoEventsError
 from boundby.read.stream import PIECE_BYTES, Pieces
@@ -140,7 +141,10 @@ def read_kineto(path: Path, *, slice_bytes: int = SLICE_BYTES) -> Recording:
         unknown=collector.unknown,
         signatures=collector.rows.signatures.refused,
     )
-    return _recording(path, collector, read_metadata(stream.head, stream.tail), losses)
+    recording = _recording(path, collector, read_metadata(stream.head, stream.tail), losses)
+    del collector, stream, decoder
+    release_freed_memory(recording.source.events)
+    return recording
 
 
 def _open(stream: EventStream, path: Path) -> None:

@@ -19,6 +19,7 @@ _STRING_OR_BAD_NUMBER = re.compile(
 _ILLEGAL_IN_STRING = re.compile(
     rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<stray>\\)|(?P<control>[\x00-\x1f])'
 )
+_EVENT_START = re.compile(rb'\s*\{\s*"(?:ph|name|cat)"\s*:')
 _CONTROL = bytes(range(0x20))
 _REPLACED = re.compile("\ufffd+")
 MAX_JOINED = 8
@@ -118,6 +119,7 @@ class Salvager:
         self._is_last = is_last
         self._pieces = _pieces(text)
         self._salvage = Salvage()
+        self._is_between_events = True
 
     def read(self) -> Salvage:
         """All readable events of the text, which starts between two events."""
@@ -127,6 +129,7 @@ class Salvager:
             tried = self._read_event(at)
             if tried > 0:
                 at += tried
+                self._is_between_events = True
                 continue
             if self._read_end(at, -tried):
                 break
@@ -135,9 +138,14 @@ class Salvager:
             if is_open and len(rest) <= MAX_CARRIED_BYTES:
                 saved.rest = rest
                 break
-            saved.lost += 1
+            saved.lost += self._shows_event(rest)
             at += 1
+            self._is_between_events = False
         return saved
+
+    def _shows_event(self, text: bytes) -> bool:
+        """Whether ``text`` starts with an event; after a loss it may start inside one."""
+        return self._is_between_events or _EVENT_START.match(text) is not None
 
     def _span(self, at: int, count: int) -> bytes:
         return self._text[self._pieces[at][0] : self._pieces[at + count - 1][1]]
@@ -182,6 +190,8 @@ class Salvager:
         end = event_extent(text).array_end
         rest = self._text[self._pieces[at][0] + (end or 0) + 1 :]
         if not end or not is_tail(rest):
+            return False
+        if not self._shows_event(text):
             return False
         if self._decode(text[:end]) is not None:
             if not (self._is_last and at + count == len(self._pieces)):

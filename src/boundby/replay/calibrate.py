@@ -59,7 +59,7 @@ class Calibrated:
         return max(self.step.estimate - ms(steady_ns(no_sync_of(self.clean, calls))), 0.0)
 
 
-MOST_POINTS = 20_000
+MOST_POINTS = 8_000
 """Points of the steps that stand for a long recording when what-ifs are asked."""
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boundby.read.lexical import Extent, event_extent, members, value_end
+from boundby.read.lexical import Extent, event_extent, is_tail, members, value_end
 
 TRICKY = {
     "a": 'traceEvents": [ {"',
@@ -84,3 +84,13 @@ def test_depth_costs_time_but_no_stack():
     assert value_end(deep, 0) is None
     assert event_extent(b'{"a":' + deep) == Extent(0, None)
     assert value_end(deep + b"]" * 100_000, 0) == 200_000
+
+
+@pytest.mark.parametrize("text", [b"", b" \n", b"}", b" }\n\0", b', "a": 1}', b' ,\n "": '])
+def test_what_may_follow_the_list(text):
+    assert is_tail(text)
+
+
+@pytest.mark.parametrize("text", [b' {"name": "b"}', b"}, {", b', {"a": 1}', b"]", b', "a", '])
+def test_what_may_not_follow_the_list(text):
+    assert not is_tail(text)

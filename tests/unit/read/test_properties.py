@@ -115,3 +115,19 @@ def test_a_large_shuffled_trace_reads_alike(path):
     draw.shuffle(trace.events)
 
     assert sorted_rows(read_kineto(trace.write(path), slice_bytes=5000)) == sorted_rows(plain)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from([300, 1 << 20]))
+def test_broken_bytes_cost_events_and_nothing_else(path, draw, size):
+    trace = built(("submit", f"n{row}", row * 20, 9) for row in range(40))
+    text = bytearray(trace.write(path).read_bytes())
+    at = draw.randrange(text.index(b"traceEvents") + 14, len(text) - 40)
+    text[at : at + draw.randrange(4)] = bytes(
+        draw.choices(b'"\\{}[],:\x00\xffn0', k=draw.randrange(5))
+    )
+    path.write_bytes(text)
+
+    recording = read_kineto(path, slice_bytes=size)
+
+    assert len(recording.host) >= 38
+    assert len(recording.device) >= 38

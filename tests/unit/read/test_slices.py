@@ -115,7 +115,7 @@ def test_every_cut_of_the_text_keeps_the_events_before_it(size):
         names = [name for name in names if name]  # without those of objects inside an event
         assert names == NAMES[: len(names)]
         assert stream.cut_short
-        assert stream.lost <= 3  # an event counts for each object in it
+        assert stream.lost <= 1
         assert len(names) >= sum(end <= kept for end in ends)
 
 
@@ -142,3 +142,34 @@ def test_an_event_deeper_than_the_decoder_goes_is_lost_alone():
     names, stream = read(text, 1 << 20, 1 << 20)
 
     assert (names, stream.lost) == (["a", "b"], 1)
+
+
+@pytest.mark.parametrize("size", [64, 10_000])
+@pytest.mark.parametrize(
+    ("sound", "broken"),
+    [
+        (b'{"name": "b"}, ', b'{"name": "b""}, '),
+        (b'{"name": "b"}, ', b'{"name": "b"}] '),
+        (b'{"name": "b"}, ', b'{"name": "b"]}, '),
+        (b'{"name": "b"}, ', b'{"name": "b"}]}, '),
+        (b'{"name": "b"}, ', b'{"name": "b"\0\0, '),
+        (b'{"name": "b"}, ', b'"name": "b"}, '),
+    ],
+    ids=["a quote", "an early end", "crossed", "a whole end", "zeros", "no begin"],
+)
+def test_what_is_broken_in_one_event_does_not_spread(size, sound, broken):
+    many = [{"name": f"n{row}"} for row in range(50)]
+    text = dumped({"traceEvents": [*many, {"name": "b"}, *many], "b": [{}, {}]})
+
+    names, stream = read(text.replace(sound, broken), size)
+
+    assert len([name for name in names if name.startswith("n")]) >= 99
+    assert stream.lost in (1, 2)
+    assert not stream.cut_short
+
+
+def test_a_lost_last_event_does_not_hide_the_end_of_the_list():
+    names, stream = read(b'{"traceEvents": [{"name": "a"}, {"name": b}], "x": 1}')
+
+    assert (names, stream.lost, stream.cut_short) == (["a"], 1, False)
+    assert stream.tail == b', "x": 1}'

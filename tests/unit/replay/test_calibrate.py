@@ -1,11 +1,11 @@
 """The observer is subtracted from what it slows, and a measured step is met."""
 
 import pytest
-from worlds import ELEMENTWISE, World, diagnosis_of, program_of, timeline_of
 
 from boundby.replay.calibrate import calibrate
 from boundby.replay.steptime import steady_ns
 from boundby.timeline.hostline import LineKind
+from worlds import ELEMENTWISE, World, diagnosis_of, program_of, timeline_of
 
 
 def small_ops(world):

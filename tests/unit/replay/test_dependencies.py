@@ -1,11 +1,11 @@
 """Which work of one stream waits for work of another: stated, called for, or only observed."""
 
 import pytest
-from builders import Trace
-from worlds import program_of
 
 from boundby.replay.engine import replay
 from boundby.replay.program import NOTHING
+from builders import Trace
+from worlds import program_of
 
 MAIN, SIDE = 7, 20
 

@@ -1,7 +1,6 @@
 """Each edit removes one cost from a step worked out by hand, and nothing else."""
 
 import pytest
-from worlds import Script
 
 from boundby.replay.edits import (
     GRAPH_NODE_NS,
@@ -20,6 +19,7 @@ from boundby.replay.split import PARTS, DeviceSplit
 from boundby.replay.steptime import drained_ns
 from boundby.replay.waterfall import descend
 from boundby.timeline.hostline import LineKind
+from worlds import Script
 
 LOADER, OP, LAUNCH = LineKind.LOADER, LineKind.OP, LineKind.LAUNCH
 PYTHON, ALLOCATOR, OVERHEAD = LineKind.PYTHON, LineKind.ALLOCATOR, LineKind.OVERHEAD

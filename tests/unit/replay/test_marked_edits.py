@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import programs
-from worlds import Script
 
 from boundby.replay.edits import device_only
 from boundby.replay.engine import replay
@@ -38,6 +36,8 @@ from boundby.replay.marks import NO_GROUP, Marks
 from boundby.replay.program import NOTHING
 from boundby.replay.steptime import drained_ns
 from boundby.timeline.hostline import LineKind
+from strategies import programs
+from worlds import Script
 
 NAN = float("nan")
 GROUPS = {"attention", "chain"}

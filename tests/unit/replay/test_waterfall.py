@@ -1,13 +1,13 @@
 """Parts of a step worked out by hand, and the ladder down to the device's own time."""
 
 import pytest
-from worlds import ALL_REDUCE, ELEMENTWISE, GEMM, Script, World, diagnosis_of
 
 from boundby.replay.ladder import climb_down
 from boundby.replay.split import PARTS, DeviceSplit
 from boundby.replay.waterfall import descend, waterfall
 from boundby.timeline.hostline import LineKind
 from boundby.verdict.classes import leading_part, shares_of
+from worlds import ALL_REDUCE, ELEMENTWISE, GEMM, Script, World, diagnosis_of
 
 LOADER, OP, PYTHON = LineKind.LOADER, LineKind.OP, LineKind.PYTHON
 
@@ -127,6 +127,14 @@ def test_each_fix_uncovers_the_next_bound():
         ("submission", "no_submit_cost", 1350, True),
         ("device-compute", "", 1350, False),
     ]
+
+
+def test_with_every_host_cost_fixed_the_ladder_ends():
+    sync = LineKind.SYNC
+    program = steps(("launch", {LOADER: 9000, PYTHON: 4000, OP: 2500}, 1), ("wait", {sync: 8000}))
+
+    fixes = [fix for _, fix, _, _ in ladder(program, split(1))]
+    assert fixes == ["no_data_wait", "no_sync", "no_python", "no_submit_cost"]
 
 
 def test_a_fix_that_buys_less_than_a_fiftieth_is_marked():

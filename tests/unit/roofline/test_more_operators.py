@@ -291,6 +291,11 @@ def test_four_bit_floats_are_two_to_a_byte(sign):
         ("_cdist_forward", [[5, 3], [7, 4]], None),
         ("_grouped_mm", [[5], [7, 4]], None),
         ("embedding", [[5], [7]], None),
+        ("embedding_dense_backward", [[5], [7]], None),
+        ("nonzero", [[]], None),
+        ("bucketize", [[5], []], None),
+        ("_grouped_mm", [[2, 5, 5, 5], [7, 4]], None),
+        ("avg_pool2d", [[4], []], ["", "[2, 2]"]),
     ],
 )
 def test_shapes_that_do_not_go_together_are_uncounted(sign, name, dims, concrete):

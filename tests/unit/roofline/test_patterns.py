@@ -205,14 +205,13 @@ def test_on_an_unknown_device_the_bytes_are_still_known(measured):
 # --- Attention ------------------------------------------------------------------------------------
 
 
-def attention(program, softmax="aten::_softmax", scores=(64, 1024, 1024)):
-    batch, queries, keys = scores
-    half = "c10::BFloat16"
+def attention(program, half="c10::BFloat16"):
+    batch, queries, keys = scores = 64, 1024, 1024
     gemm = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"
     program.run("aten::mm", [[64, 64], [64, 64]], half, dur=10, kernel=gemm)
     program.run("aten::bmm", [[batch, queries, 64], [batch, 64, keys]], half, kernel=gemm)
     program.run("aten::div", [list(scores), []], half)
-    program.run(softmax, [[4, batch // 4, queries, keys], [], []], half, dur=200)
+    program.run("aten::_softmax", [[4, batch // 4, queries, keys], [], []], half, dur=200)
     program.run("aten::bmm", [list(scores), [batch, keys, 64]], half, kernel=gemm)
     program.run("aten::mm", [[64, 64], [64, 64]], half, dur=10, kernel=gemm)
     return program
@@ -246,6 +245,23 @@ def test_a_softmax_over_scores_that_no_product_reads_is_no_attention(measured):
     program.run("aten::sum", [[8, 64, 64], []])
 
     assert find_written_attention(measured(program)).count == 0
+
+
+def test_operators_without_shapes_take_no_part(measured):
+    program = attention(Program())
+    program.trace.op("aten::bmm", program.at, 20)
+    program.trace.submit("nvjet_sm90_tst_256x128", program.at + 5, start=program.free, dur=50)
+    roofs = measured(program)
+
+    assert find_written_attention(roofs).ns == 500_000
+    assert find_chains(roofs).chains[0].names == ("div", "_softmax")
+    assert find_layouts(roofs).fights == 0
+
+
+def test_attention_in_a_type_without_a_rate(measured):
+    found = find_written_attention(measured(attention(Program(), half="double")))
+
+    assert (found.count, found.fused_ns) == (1, None)
 
 
 def test_attention_on_an_unknown_device(measured):

@@ -186,6 +186,15 @@ def test_shares_of_the_host_leave_the_profiler_out():
     assert host.python_share == pytest.approx(0.35)
 
 
+def test_without_steps_and_launches_the_line_is_that_of_the_thread_that_does_most():
+    trace = Trace()
+    trace.op("aten::mul", at=0, dur=10, thread=2)
+    for at in (20, 40):
+        trace.op("aten::mul", at=at, dur=10, thread=3)
+
+    assert line(trace, until=50) == {"PYTHON": 30, "OP": 20}
+
+
 def test_without_launches_nothing_is_said_of_the_host_line():
     trace = Trace()
     trace.step(1, at=0, dur=200)

@@ -135,6 +135,15 @@ DEVICE = step(submission=1, memory=99)
         pytest.param(
             step(submission=8, python=7, memory=85), {}, "weak", id="below a tenth, though largest"
         ),
+        pytest.param(
+            step(submission=40, python=35, memory=25), {}, "moderate", id="the next is close"
+        ),
+        pytest.param(
+            step(submission=40, python=30, memory=30), {}, "strong", id="the next is not close"
+        ),
+        pytest.param(
+            step(sync=35, data=34, memory=31), {}, "strong", id="the next is of the same class"
+        ),
         pytest.param(LAUNCH, {"low": DEVICE}, "weak", id="the fast end says otherwise"),
         pytest.param(
             LAUNCH, {"high": step(sync=60, memory=40)}, "weak", id="the slow end says otherwise"

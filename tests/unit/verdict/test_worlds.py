@@ -199,7 +199,6 @@ def test_a_long_wait_at_the_end_of_the_recording_is_the_recordings():
     assert diagnosis_of(world.finish(sync=False)).verdict.name == "compute-bound"
 
 
-@pytest.mark.xfail(strict=True, reason="the range scales Python and submission alike")
 def test_two_costs_that_lie_close_together_make_no_strong_verdict():
     diagnosis = loop(repeat(20, python(24), op(25, 2)))
 

@@ -140,14 +140,16 @@ def _fused(stride: int, *others: int) -> Rule:
     """A rule for fused convolutions: stride, padding, dilation, groups from one slot on."""
 
     def rule(arguments: Arguments) -> Cost:
+        x, weight = arguments.tensor(0), arguments.tensor(1)
+        implied = x.shape[-len(weight.shape) + 1] // weight.shape[1]  # depthwise: not passed
         geometry = Geometry(
             stride=arguments.integers(stride),
             padding=arguments.integers(stride + 1),
             dilation=arguments.integers(stride + 2, (1,)),
-            groups=arguments.integer(stride + 3, 1),
+            groups=arguments.integer(stride + 3, implied),
         )
         extras = [arguments.optional(index) for index in others]
-        return _forward(arguments.tensor(0), arguments.tensor(1), geometry, *extras)
+        return _forward(x, weight, geometry, *extras)
 
     return rule
 
