@@ -3,7 +3,7 @@
 A *run* is a number of steps between two synchronizations, a *block* the runs whose median counts.
 Blocks of a program and of its twin alternate run by run, since host times drift within seconds; a
 yardstick beside each run says how fast the host is just then. A process that has recorded once
-stays slower (measured: 2 us a launch), so the clean step is what was measured before recording.
+stays slower, so the clean step is what was measured before the first recording.
 """
 # ruff: noqa: TID253 (torch is what is measured)
 

@@ -182,13 +182,12 @@ def measure_all(chosen: list[str], minutes: float, recordings: Path) -> list[Res
     context = preloaded()
     begin = time.monotonic()
     results = []
-    for name, limit_s in names_of(context, recordings).items():
-        if chosen and name not in chosen:
-            continue
+    limits = names_of(context, recordings)
+    for name in chosen or limits:
         if time.monotonic() - begin > minutes * 60:
             log(f"{name}: no time left")
             continue
-        results.append(run(context, name, recordings, limit_s))
+        results.append(run(context, name, recordings, limits[name]))
         log(f"{time.monotonic() - begin:6.1f} s  {row(results[-1])}")
     return results
 

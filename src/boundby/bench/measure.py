@@ -36,7 +36,7 @@ def bench(  # noqa: PLR0913 -- the names of torch's Timer and of triton's do_ben
     cold: bool = False,
     number: int | None = None,
     samples: int | None = None,
-    caliber: Caliber = Caliber(),
+    caliber: Caliber | None = None,
     machine: Machine | None = None,
     **keywords: Any,  # noqa: ANN401 -- the user's own
 ) -> Any:  # noqa: ANN401 -- a Result, or what triton.testing.do_bench returns
@@ -58,6 +58,7 @@ def bench(  # noqa: PLR0913 -- the names of torch's Timer and of triton's do_ben
         UsageError: An unknown scope or metric, or numbers that are not positive.
         CannotTellError: torch is not installed.
     """
+    caliber = caliber or Caliber()
     seconds = rep / 1e3 if rep is not None else min_run_time
     if seconds <= 0 or (number or 1) < 1 or (samples or 1) < 1:
         raise UsageError("times and counts must be positive")

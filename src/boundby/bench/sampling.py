@@ -190,4 +190,3 @@ def _held(
         marks.append((first, machine.mark()))
     machine.synchronize()
     return [machine.between_ns(first, second) for first, second in marks]
-

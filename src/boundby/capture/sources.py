@@ -20,7 +20,7 @@ Mark = Callable[[str], None]
 
 RANKS = {"boundby.step": 3, "optimizer": 2, "loader": 1, "module": 0}
 """A higher source takes over from a lower one, and the passes begin again."""
-DECIDE = 6
+DECIDE = 24
 """Updates after which it is settled which of several optimizers closes a step."""
 
 
@@ -31,6 +31,7 @@ class OptimizerSteps:
         self._mark = mark
         self._counts: Counter[int] = Counter()
         self._closing: int | None = None
+        self._undecided = DECIDE
         self._handle: Any = None
 
     def install(self) -> None:
@@ -48,16 +49,16 @@ class OptimizerSteps:
     def _after_step(self, optimizer: object, _args: object, _kwargs: object) -> None:
         if is_compiling():
             return
-        if self._closing is None or len(self._counts) > 1:
+        if self._undecided:
             self._count(id(optimizer))
         if id(optimizer) == self._closing:
             self._mark("optimizer")
 
     def _count(self, which: int) -> None:
+        self._undecided -= 1
         self._counts[which] += 1
-        if self._closing is None or sum(self._counts.values()) <= DECIDE:
-            order = list(self._counts)
-            self._closing = min(order, key=lambda i: (self._counts[i], -order.index(i)))
+        order = list(self._counts)
+        self._closing = min(order, key=lambda i: (self._counts[i], -order.index(i)))
 
 
 class ModuleSteps:

@@ -77,6 +77,7 @@ def mark_launches(launched: Launched, roofs: KernelRoofs, device: Device | None)
         attention=_groups(launched, count, by_hand(launched)[1]),
         chain=_groups(launched, count, _mergeable(launched, family), at_least=2),
         reduction=flags(np.isin(family, REDUCING)),
+        communication=flags(family == Family.COMMUNICATION),
         hoistable=flags(_hoistable(launched, product)),
         fighting=flags(fighting_launches(launched)),
         upload=flags(np.isin(copy, (CopyKind.TO_DEVICE, CopyKind.TO_DEVICE_PINNED))),

@@ -12,6 +12,7 @@ from boundby.intervals import Ints
 from boundby.read.recording import NONE
 from boundby.timeline.blocking import blocking_copies
 from boundby.timeline.calls import SYNC_KINDS, CallKind
+from boundby.timeline.edges import at_edges
 from boundby.timeline.timeline import Timeline
 
 
@@ -31,9 +32,9 @@ class HostWaits:
 def find_waits(timeline: Timeline, tree: OpTree) -> HostWaits:
     """Waits, blocking copies and allocator calls of the submitting threads, each wait once.
 
-    Waits outside any operator before the first and after the last launch of the window belong to
-    the recording and are left out. A call inside another (a driver's inside a runtime's), and a
-    wait that only follows up on a blocking copy of the same operator, are the same wait.
+    Waits at the edges of the window belong to the recording and are left out. A call inside
+    another (a driver's inside a runtime's), and a wait that only follows up on a blocking copy
+    of the same operator, are the same wait.
     """
     if not len(tree.launch):
         return HostWaits(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
@@ -42,7 +43,8 @@ def find_waits(timeline: Timeline, tree: OpTree) -> HostWaits:
     copies = np.searchsorted(tree.row, timeline.launches.row[blocking_inside(timeline)])
     waits[copies], kind[copies] = True, CallKind.COPY
     waits &= np.isin(tree.thread, timeline.line.threads)
-    waits &= ~_at_edges(timeline, tree, kind)
+    synchronises = np.flatnonzero(waits & np.isin(kind, SYNC_KINDS))
+    waits[synchronises] = ~at_edges(timeline, tree.start[synchronises])
     waits[waits] = ~waits[tree.parent[waits]] | (tree.parent[waits] == NONE)
     node = np.flatnonzero(waits)
     node = node[~_follows_up(tree, node, kind[node])]
@@ -65,17 +67,6 @@ def outstanding(timeline: Timeline, times: Ints) -> Ints:
     asked = submitted[np.searchsorted(known[order], times, side="left")]
     done = _passed(start, times) - _passed(end, times)
     return np.asarray(np.maximum(asked - done, 0))
-
-
-def _at_edges(timeline: Timeline, tree: OpTree, kind: Ints) -> Bools:
-    """bool[len(tree)]: synchronising calls outside operators and outside all launches.
-
-    The end of a window, and whoever times it, synchronises so. An operator that waits there (the
-    ``item`` that ends a step) is the program's.
-    """
-    launched = timeline.launches.start[tree.launch]
-    outside = (tree.start < launched[0]) | (tree.start > launched[-1])
-    return np.asarray(outside & np.isin(kind, SYNC_KINDS) & (tree.parent == NONE))
 
 
 def _passed(moments: Ints, times: Ints) -> Ints:

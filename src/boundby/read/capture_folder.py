@@ -60,9 +60,8 @@ class Row(IntEnum):
     """A pass ended: a pass id, b frames compiled so far."""
 
 
-WAITS = ("item", "host-copy", "data-dependent-shape", "explicit-sync", "upload", "scalar", "other")
-"""Kinds of wait: of each WAIT row. ``upload`` is a copy to the device, ``scalar`` a tensor built
-from Python values; neither need wait."""
+WAITS = ("item", "host-copy", "data-dependent-shape", "explicit-sync", "other")
+"""Kinds of wait, by the index that a WAIT row holds."""
 
 
 @dataclass(frozen=True)

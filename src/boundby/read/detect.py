@@ -8,6 +8,8 @@ from pathlib import Path
 
 from boundby.errors import UnreadableError
 from boundby.read.kineto import RECORD_HINT, read_kineto
+from boundby.read.nsight_systems import read_nsight_systems
+from boundby.read.nsight_systems_file import MAGIC as SQLITE_MAGIC
 from boundby.read.recording import Recording
 from boundby.read.stream import Pieces
 
@@ -42,7 +44,15 @@ def _is_json(start: bytes) -> bool:
     return not text or text.startswith(_JSON_STARTS)
 
 
-FORMATS: tuple[Format, ...] = (Format("kineto", _is_json, read_kineto),)
+def _is_sqlite(start: bytes) -> bool:
+    """An SQLite database: the reader says whether it is an export of Nsight Systems."""
+    return start.startswith(SQLITE_MAGIC)
+
+
+FORMATS: tuple[Format, ...] = (
+    Format("kineto", _is_json, read_kineto),
+    Format("nsight-systems", _is_sqlite, read_nsight_systems),
+)
 
 FOREIGN: tuple[Foreign, ...] = (
     Foreign(
@@ -60,7 +70,14 @@ FOREIGN: tuple[Foreign, ...] = (
     Foreign("compressed with xz", "unpack it first: xz -dk {path}", (b"\xfd7zXZ",)),
     Foreign("compressed with bzip2", "unpack it first: bzip2 -dk {path}", (b"BZh",)),
     Foreign(
-        "an SQLite database", "only exports of Nsight Systems can be read", (b"SQLite format 3",)
+        "an SQLite database, cut short in its first bytes",
+        "export it again: nsys export --type sqlite REPORT.nsys-rep",
+        (b"SQLite format",),
+    ),
+    Foreign(
+        "a table of Nsight Compute",
+        "boundby kernel {path}",
+        (b"==PROF==", b"==WARNING==", b"==ERROR==", b'"ID","Process ID"', b'"Process ID","Kernel'),
     ),
     Foreign(
         "a pickle, perhaps a memory snapshot",

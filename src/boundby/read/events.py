@@ -85,12 +85,14 @@ class NotEventsError(ValueError):
 
     Attributes:
         is_incomplete: They are as far as they go: something is left open at their end.
+        is_overlong: They are up to the end of the list, which lies in them.
     """
 
     def __init__(self, array: bytes, error: Exception) -> None:
         super().__init__(str(error))
         at = _BAD_BYTE.search(str(error))
         is_deep = isinstance(error, RecursionError)
+        self.is_overlong = "trailing characters" in str(error)
         self.is_incomplete = not is_deep and (at is None or int(at.group(1)) >= len(array) - 1)
 
 

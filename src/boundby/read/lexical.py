@@ -20,8 +20,11 @@ _TAIL = re.compile(rb'\s*(?:\Z|\}[\s\x00]*\Z|,\s*"[^"\\]*"\s*:)')
 
 
 def is_tail(text: bytes) -> bool:
-    """Whether ``text`` may follow the list of events: nothing, the end, or another member."""
-    return _TAIL.match(text) is not None
+    """Whether ``text`` may follow the list of events: nothing, the end, or other members.
+
+    More events there mean that the end was none: a second file was appended, say.
+    """
+    return _TAIL.match(text) is not None and b'"ph"' not in text
 
 
 @dataclass(frozen=True)

@@ -136,25 +136,25 @@ class EventStream:
 
     def _take_sound(self, text: bytes) -> list[Event] | None:
         """The next run of events of ``text``; None if something in it is damaged."""
-        is_damaged = False
         for end, after in _cuts(text):
             try:
                 events = self._decoder.decode(text[:end])
             except NotEventsError as error:
-                is_damaged = not error.is_incomplete
-                if is_damaged:
+                if error.is_incomplete:
+                    continue
+                if error.is_overlong:
                     break
-            else:
-                self._buffer = text[after:]
-                return events
-        return self._take_by_extent(text, is_damaged=is_damaged)
+                return None
+            self._buffer = text[after:]
+            return events
+        return self._take_by_extent(text)
 
-    def _take_by_extent(self, text: bytes, *, is_damaged: bool) -> list[Event] | None:
+    def _take_by_extent(self, text: bytes) -> list[Event] | None:
         extent = event_extent(text)
         if extent.array_end is not None:
             return self._take_last(text, extent.array_end)
         if not extent.last_end:
-            return self._wait_for_event(text, is_damaged=is_damaged)
+            return self._wait_for_event(text)
         events = self._decoded(text[: extent.last_end])
         if events is not None:
             self._go_on(text[extent.last_end :])
@@ -177,9 +177,9 @@ class EventStream:
         except NotEventsError:
             return None
 
-    def _wait_for_event(self, text: bytes, *, is_damaged: bool) -> list[Event] | None:
+    def _wait_for_event(self, text: bytes) -> list[Event] | None:
         """Read on, since no event is complete; None if reading on cannot help."""
-        if is_damaged or self._is_exhausted or len(text) > EVENT_LIMIT_BYTES:
+        if self._is_exhausted or len(text) > EVENT_LIMIT_BYTES:
             return None
         self._buffer = text
         self._read(len(text))

@@ -13,6 +13,7 @@ from boundby.replay.program import ALL_WORK, NOTHING, PointKind, Points, Program
 from boundby.replay.work import build_work
 from boundby.timeline.blocking import blocking_copies
 from boundby.timeline.calls import CallKind
+from boundby.timeline.edges import at_edges
 from boundby.timeline.hostline import KINDS, LineKind
 from boundby.timeline.queue import depth_at
 from boundby.timeline.timeline import Timeline
@@ -162,16 +163,9 @@ def _copy_waits(
 def _without_edges(timeline: Timeline, waits: Waits) -> tuple[Waits, int]:
     """Waits before the first and after the last launch belong to the recording: void them.
 
-    They stay as points that cost and wait for nothing, so that their time is no host time. A
-    program whose other steps begin or end with a wait too keeps its own at the edges.
+    They stay as points that cost and wait for nothing, so that their time is no host time.
     """
-    first, last = _launching(timeline)
-    step = timeline.steps.of(timeline.recording.host.start[waits.row])
-    start = timeline.recording.host.start[waits.row]
-    leading, trailing = start < first[step], start > last[step]
-    edge = leading & (step == 0) & ~_habitual(leading, step, first[1:], 1)
-    final = len(first) - 1
-    edge |= trailing & (step == final) & ~_habitual(trailing, step, last[:-1], 0)
+    edge = at_edges(timeline, timeline.recording.host.start[waits.row])
     void = Waits(
         row=waits.row,
         target=np.where(edge, NOTHING, waits.target),
@@ -179,22 +173,6 @@ def _without_edges(timeline: Timeline, waits: Waits) -> tuple[Waits, int]:
         wake=np.where(edge, 0, waits.wake),
     )
     return void, int(edge.sum())
-
-
-def _launching(timeline: Timeline) -> tuple[Ints, Ints]:
-    """Start of the first and of the last launch of each step, ns; steps without any span 0 to 0."""
-    inside = timeline.launch_step != NONE
-    first = np.full(len(timeline.steps), np.iinfo(np.int64).max)
-    last = np.zeros(len(timeline.steps), dtype=np.int64)
-    np.minimum.at(first, timeline.launch_step[inside], timeline.launches.start[inside])
-    np.maximum.at(last, timeline.launch_step[inside], timeline.launches.start[inside])
-    return first, last
-
-
-def _habitual(at_end: npt.NDArray[np.bool_], step: Ints, others: Ints, first_other: int) -> bool:
-    """Whether every other step has such a wait too; False where there is no other step."""
-    steps = set(range(first_other, first_other + len(others)))
-    return bool(steps) and steps <= set(step[at_end].tolist())
 
 
 def _median(values: Ints, default: int) -> int:

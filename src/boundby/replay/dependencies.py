@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from boundby.intervals import Ints
+from boundby.intervals import EMPTY, Ints
 from boundby.read.recording import NONE, HostKind
 from boundby.replay.program import NOTHING
 from boundby.timeline.calls import CallKind
@@ -49,11 +49,13 @@ def find_dependencies(timeline: Timeline, launch: Ints, stream: Ints, spans: Spa
     after = np.full(len(stream), NOTHING, dtype=np.int64)
     if (stream == stream[:1]).all():
         return after
-    submitted = timeline.launches.start[launch]
     raw = timeline.recording.device.stream[timeline.launches.first_row[launch]]
+    order = _Order(timeline.launches.start[launch], raw)
     for call, waiting, awaited in _stated(timeline) or _called(timeline):
-        position = int(np.searchsorted(submitted, call))
-        _bind(after, position, raw, spans, waiting, awaited)
+        item, other = order.pair(call, waiting, awaited)
+        is_seen = other != NOTHING and spans.end[other] <= spans.start[item] + TOLERANCE
+        if is_seen:
+            after[item] = max(int(after[item]), other)
     _observed(after, stream, spans)
     return after
 
@@ -78,22 +80,41 @@ def _called(timeline: Timeline) -> list[tuple[int, int, int]]:
     ]
 
 
-def _bind(after: Ints, position: int, raw: Ints, spans: Spans, waiting: int, awaited: int) -> None:
-    """The next item on the waiting stream waits for the last one before it on the awaited stream.
+class _Order:
+    """Items in the order of their launches, and by stream."""
 
-    Without stated streams, the waiting stream is the one of the next launch, the awaited one any
-    other. A dependency that the recording contradicts is none.
-    """
-    later = raw[position:]
-    found = np.flatnonzero(later == waiting) if waiting != NONE else np.arange(len(later))[:1]
-    if not len(found):
-        return
-    item = position + int(found[0])
-    before = raw[:position]
-    others = before == awaited if awaited != NONE else before != raw[item]
-    candidates = np.flatnonzero(others)
-    if len(candidates) and spans.end[candidates[-1]] <= spans.start[item] + TOLERANCE:
-        after[item] = max(int(after[item]), int(candidates[-1]))
+    def __init__(self, submitted: Ints, stream: Ints) -> None:
+        self.submitted = submitted
+        self.stream = stream
+        self.of_stream = {s: np.flatnonzero(stream == s) for s in np.unique(stream).tolist()}
+        changes = np.concatenate(([True], stream[1:] != stream[:-1]))
+        self.run_start = np.maximum.accumulate(np.where(changes, np.arange(len(stream)), 0))
+
+    def pair(self, call: int, waiting: int, awaited: int) -> tuple[int, int]:
+        """The item that waits because of a call at this time, and the item it waits for.
+
+        The next item on the waiting stream waits for the last one before the call on the awaited
+        stream. Without stated streams, the waiting stream is the one of the next launch, the
+        awaited one any other. NOTHING where there is no such item.
+        """
+        position = int(np.searchsorted(self.submitted, call))
+        if waiting == NONE:
+            item = position if position < len(self.stream) else NOTHING
+            return item, self._last_on_other_stream(item)
+        later = self.of_stream.get(waiting, EMPTY)
+        earlier = self.of_stream.get(awaited, EMPTY)
+        after, before = np.searchsorted(later, position), np.searchsorted(earlier, position)
+        if after == len(later) or not before:
+            return NOTHING, NOTHING
+        return int(later[after]), int(earlier[before - 1])
+
+    def _last_on_other_stream(self, item: int) -> int:
+        if item <= 0:
+            return NOTHING
+        before = item - 1
+        if self.stream[before] != self.stream[item]:
+            return before
+        return int(self.run_start[before]) - 1
 
 
 def _observed(after: Ints, stream: Ints, spans: Spans) -> None:

@@ -220,7 +220,11 @@ def kernels_at_roofline(program: Program, marks: Marks, bound: Bound) -> Program
 
 
 def larger_batch(factor: int) -> MarkedEdit:
-    """The same launches for ``factor`` times the samples; the step of the larger batch."""
+    """The same launches for ``factor`` times the samples; the step of the larger batch.
+
+    The update and collectives on gradients depend on the parameters and stay as they are; at the
+    slow end collectives grow too.
+    """
 
     def edit(program: Program, marks: Marks, bound: Bound) -> Program:
         mine = _marks_of(program, marks)
@@ -229,7 +233,8 @@ def larger_batch(factor: int) -> MarkedEdit:
         grown = np.where(
             fill >= threshold, factor, np.clip(fill * factor / max(threshold, 1e-9), 1.0, factor)
         )
-        dur = program.work.dur * np.asarray(np.where(mine.optimizer, 1.0, grown), dtype=np.float64)
+        fixed = mine.optimizer | (mine.communication & (bound < 1))
+        dur = program.work.dur * np.asarray(np.where(fixed, 1.0, grown), dtype=np.float64)
         bigger = _lengthened(program, np.ones(len(dur), dtype=np.bool_), dur.astype(np.float64))
         host = bigger.points.host.copy()
         host[:, LineKind.LOADER] *= factor

@@ -31,6 +31,7 @@ class Marks:
         chain: int64 number of the chain of elementwise work and reductions a compiler could
             merge; NO_GROUP.
         reduction: bool, reductions, norms and softmax inside chains.
+        communication: bool, collectives.
         hoistable: bool, launches of a Python loop that could run once before it.
         fighting: bool, elementwise work whose operands' layouts fight.
         upload, download: bool, copies from and to the host.
@@ -52,6 +53,7 @@ class Marks:
     attention: Ints
     chain: Ints
     reduction: Bools
+    communication: Bools
     hoistable: Bools
     fighting: Bools
     upload: Bools

@@ -54,8 +54,10 @@ VIEWS = frozenset(
     for name in ("select", "slice", "as_strided", "view", "detach", "squeeze", "reshape", "index")
 ) | {"detach", "detach_"}
 """Operators that only say which value is read when they come right before a carrier."""
-NEAR = 100_000
-"""Longest time, ns, between the first of these views and its carrier."""
+TOUCHING = 30_000
+"""Longest time, ns, between the end of such a view and what follows it, profiler included."""
+MOST_VIEWS = 4
+"""Views of one read that are looked for: ``x[0, 1, 2].item()`` makes three."""
 WAITING_FRAME = re.compile(
     r"torch/(cuda|xpu|accelerator)/\w+\.py\(\d+\): (synchronize|wait)$"
     r"|^<built-in method (item|_cuda_synchronize|synchronize) of "
@@ -161,13 +163,19 @@ def _waiting_frames(recording: Recording, threads: Ints) -> Intervals:
 def _views_before(
     recording: Recording, carriers: Intervals, view: Bools, launches: Launches
 ) -> Intervals:
-    """From the first view after the last launch up to each carrier (``x[0, 1].item()``)."""
-    start = np.sort(recording.host.start[view])
-    launched = np.sort(launches.end)
-    before = np.searchsorted(launched, carriers.start) - 1
-    since = np.where(before >= 0, launched[np.maximum(before, 0)], 0) if len(launched) else 0
-    first = np.searchsorted(start, np.maximum(since, carriers.start - NEAR))
-    first = np.minimum(first, max(len(start) - 1, 0))
-    begin = start[first] if len(start) else carriers.start
-    known = (begin > since) & (begin < carriers.start) & (carriers.start - begin < NEAR)
-    return union(np.where(known, begin, carriers.start), carriers.start)
+    """The views right before each carrier, since the launch before it (``x[0, 1].item()``)."""
+    rows = np.flatnonzero(view)
+    if not len(rows) or not len(carriers.start):
+        return Intervals(EMPTY, EMPTY)
+    begin, end = recording.host.start[rows], recording.host.end[rows]
+    order = np.argsort(end, kind="stable")
+    begin, end = begin[order], end[order]
+    launched = np.concatenate(([np.iinfo(np.int64).min], np.sort(launches.end)))
+    since = launched[np.searchsorted(launched, carriers.start) - 1]
+    reached = carriers.start.copy()
+    for _ in range(MOST_VIEWS):
+        last = np.searchsorted(end, reached, side="right") - 1
+        found = np.maximum(last, 0)
+        touches = (last >= 0) & (reached - end[found] <= TOUCHING) & (begin[found] > since)
+        reached = np.where(touches, begin[found], reached)
+    return union(reached, carriers.start)

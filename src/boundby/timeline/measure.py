@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from boundby.intervals import union
 from boundby.read.recording import NONE, DeviceKind
+from boundby.timeline.blocking import blocking_copies
 from boundby.timeline.busy import build_busy
 from boundby.timeline.hostline import LineKind
 from boundby.timeline.queue import previous_end, queue_delay
@@ -67,10 +69,20 @@ def measure_host(timeline: Timeline) -> HostSummary:
     total = float(time.sum() - time[LineKind.OVERHEAD])
     if total <= 0:
         return HostSummary(None, None, None, None)
-    waits = time[LineKind.SYNC] + time[LineKind.CARRIER] + time[LineKind.LOADER]
+    held = _held_by_copies(timeline)
+    time[LineKind.LAUNCH] -= held
+    waits = held + time[LineKind.SYNC] + time[LineKind.CARRIER] + time[LineKind.LOADER]
     return HostSummary(
         launch_call_share=float(time[LineKind.LAUNCH] / total),
         op_share=float((time[LineKind.OP] + time[LineKind.ALLOCATOR]) / total),
         python_share=float(time[LineKind.PYTHON] / total),
         wait_share=float(waits / total),
     )
+
+
+def _held_by_copies(timeline: Timeline) -> float:
+    """Ns inside steps in launch calls that are copies holding the host."""
+    copies = blocking_copies(timeline) & (timeline.launch_step != NONE)
+    held = union(timeline.launches.start[copies], timeline.launches.end[copies])
+    own = timeline.line.time_by_kind(held.start, held.end)[:, LineKind.LAUNCH]
+    return float(own.sum())

@@ -11,7 +11,7 @@ from boundby.read import read_recording
 read_recording(sys.argv[1])
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
-HEAVY = {"torch", "pandas", "rich", "jinja2", "asyncio", "sqlite3", "multiprocessing", "unittest"}
+HEAVY = {"torch", "pandas", "rich", "jinja2", "click", "hypothesis"}
 
 
 def test_reading_imports_nothing_heavy(tmp_path):

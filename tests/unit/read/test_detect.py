@@ -147,3 +147,16 @@ def test_a_file_cut_after_its_last_event_has_lost_nothing(tmp_path):
 
 def test_a_path_may_be_text(tmp_path):
     assert len(read_recording(str(training_steps().write(tmp_path / "a.json"))).device) == 30
+
+
+def test_two_traces_in_one_file_are_both_read(tmp_path):
+    path = training_steps().write(tmp_path / "a.json")
+    other = training_steps()
+    for event in other.events:
+        event["ts"] += 5000
+    path.write_bytes(path.read_bytes() + other.write(tmp_path / "b.json").read_bytes())
+
+    recording = read_recording(path)
+
+    assert len(recording.device) == 60
+    assert "unreadable-events" in {q.id for q in recording.quality}

@@ -91,6 +91,8 @@ def test_what_may_follow_the_list(text):
     assert is_tail(text)
 
 
-@pytest.mark.parametrize("text", [b' {"name": "b"}', b"}, {", b', {"a": 1}', b"]", b', "a", '])
+@pytest.mark.parametrize(
+    "text", [b' {"name": "b"}', b"}, {", b', {"a": 1}', b"]", b', "a", ', b', "a": [{"ph": 1}]}']
+)
 def test_what_may_not_follow_the_list(text):
     assert not is_tail(text)

@@ -148,7 +148,6 @@ def test_waits_are_counted_between_the_first_and_the_last_launch_of_the_steps():
     assert diagnosis_of(world.finish()).device.syncs_per_step == 4
 
 
-@pytest.mark.xfail(strict=True, reason="counted only up to the last launch of the recording")
 def test_a_wait_that_ends_every_step_is_counted_in_the_last_one_too():
     world = World()
     for _ in world.steps(3):

@@ -1,0 +1,241 @@
+"""``check``: is a change still right? Outputs and gradients, many layouts, float64 as the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from boundby.bench.agreement import Agreement, Rule, agree
+from boundby.bench.framework import Tensor, tensors_in, torch
+from boundby.bench.layouts import (
+    CONTIGUOUS,
+    batches,
+    default_sizes,
+    grad_layouts,
+    laid_out,
+    redrawn,
+    transposed_inputs,
+)
+from boundby.bench.reference import Baseline, Reference
+from boundby.bench.runs import Outcome, Weights, precisions, run
+from boundby.bench.tolerance import ORDER, lowest
+from boundby.errors import CannotTellError
+
+FRESH_SEED = 1
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of both: which inputs and layout, how each tensor agrees.
+
+    Attributes:
+        inputs: ``as given``, ``fresh values``, ``transposed``, ``batch 3``.
+        layout: Of the gradients of the outputs.
+        reference: How the reference was computed.
+        agreements: By tensor.
+    """
+
+    inputs: str
+    layout: str
+    reference: str
+    agreements: tuple[Agreement, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every tensor agrees."""
+        return all(each.passed for each in self.agreements)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a candidate is as right as its baseline.
+
+    Attributes:
+        precision: Lowest element type in which it computes.
+        cases: Every run, in order.
+        notes: What was not tried, and why.
+    """
+
+    precision: str
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every case does."""
+        return all(case.passed for case in self.cases)
+
+    @property
+    def worst(self) -> tuple[Case, Agreement]:
+        """The failed tensor, else the passed one, that lies farthest over or below its limit."""
+        every = [(case, each) for case in self.cases for each in case.agreements]
+        return max(every, key=lambda pair: (not pair[1].passed, _strain(pair[1])))
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        case, worst = self.worst
+        word = "pass" if self.passed else "fail"
+        return (
+            f"{word}: {worst.name}, {case.inputs}, grad_output {case.layout}: error "
+            f"{worst.error:.2e}, limit {worst.limit:.2e} ({self.precision})"
+            + (f"; {worst.reason}" if worst.reason else "")
+        )
+
+
+def _strain(agreement: Agreement) -> float:
+    return agreement.error / agreement.limit if agreement.limit else agreement.error
+
+
+def check(  # noqa: PLR0913 -- tolerances and variants, all by keyword
+    new: Callable[..., object],
+    ref: Callable[..., object],
+    *inputs: Any,  # noqa: ANN401 -- the user's own
+    rtol: float | None = None,
+    atol: float | None = None,
+    k: float | None = None,
+    precision: str | None = None,
+    grads: bool = True,
+    layouts: bool = True,
+    batch_sizes: Sequence[int] | None = None,
+    formula: Callable[..., object] | None = None,
+    seed: int = 0,
+) -> Check:
+    """Check outputs and gradients of ``new`` against ``ref``, with a float64 reference.
+
+    A tensor passes when its relative error against float64 is at most ``k`` times that of the
+    baseline at the same precision (``tolerance``). Integers and NaN must agree exactly. Tried, one
+    after the other in this process: the inputs as given with several layouts of grad_output, fresh
+    values, non-contiguous inputs, other batch sizes.
+
+    Args:
+        new, ref: Functions or modules; modules of the same parameters share those of ``ref``.
+        inputs: Arguments; floating tensors take gradients.
+        rtol, atol: Elementwise tolerances against float64 instead of ``k``.
+        k: Factor over the baseline's error; else 2 for float32, 3 for half precision.
+        precision: Element type in which ``new`` may compute; else the lowest that it is seen in.
+        grads: Whether to compare gradients.
+        layouts: Whether to try other layouts.
+        batch_sizes: Else a single sample and three of them, where there are more.
+        formula: Function for the reference where ``ref`` has no float64 path.
+        seed: Of grad_outputs and of dropout.
+
+    Raises:
+        CannotTellError: No output holds a tensor, or the baseline itself fails.
+    """
+    new = _with_parameters_of(new, ref)
+    known = precision or lowest(precisions(new, inputs))
+    rule = Rule(known, k, rtol, atol)
+    trial = Trial(new, Baseline(ref, formula), rule, grads=grads, layouts=layouts, seed=seed)
+    cases = list(trial.cases("as given", inputs))
+    cases += trial.first("fresh values", redrawn(inputs, seed + FRESH_SEED))
+    notes = _lower_precision(known, lowest(precisions(ref, inputs)))
+    if layouts:
+        cases += trial.first("transposed", transposed_inputs(inputs))
+    sizes = default_sizes(inputs) if batch_sizes is None else batch_sizes
+    for size, ways in batches(inputs, sizes):
+        more = next(filter(None, (trial.if_possible(size, way) for way in ways)), None)
+        if more is None:
+            notes.append(f"batch {size} was not tried: the inputs cannot be cut along dimension 0")
+        cases += more or []
+    return Check(known, tuple(cases), tuple(notes))
+
+
+def _lower_precision(new: str, ref: str) -> list[str]:
+    if ORDER.index(new) >= ORDER.index(ref):
+        return []
+    return [f"the candidate computes in {new}, the baseline in {ref}: held to {new}"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate, its baseline, and how to compare them."""
+
+    new: Callable[..., object]
+    baseline: Baseline
+    rule: Rule
+    grads: bool = True
+    layouts: bool = True
+    seed: int = 0
+
+    def cases(self, name: str, inputs: Sequence[Any]) -> Iterator[Case]:
+        """One case a layout of grad_output, all in this process."""
+        shapes = self._shapes(inputs)
+        tried = [CONTIGUOUS]
+        if self.grads and self.layouts:
+            longest = max(shapes, key=len, default=())
+            tried = list(grad_layouts(longest))
+        for layout in tried:
+            yield self.case(name, inputs, layout)
+
+    def first(self, name: str, inputs: Sequence[Any]) -> list[Case]:
+        """The case of contiguous gradients alone."""
+        return [self.case(name, inputs, CONTIGUOUS)]
+
+    def if_possible(self, size: int, inputs: Sequence[Any]) -> list[Case] | None:
+        """Cases of a batch size; None where the baseline does not take it."""
+        try:
+            run(self.baseline.fn, inputs, None, self.seed)
+        except (RuntimeError, ValueError, IndexError, AssertionError):
+            return None
+        return list(self.cases(f"batch {size}", inputs))
+
+    def case(self, name: str, inputs: Sequence[Any], layout: str) -> Case:
+        """Run candidate, baseline and reference, and compare every tensor."""
+        weights = self._weights(layout) if self.grads else None
+        new = run(self.new, inputs, weights, self.seed)
+        exact = self.baseline.exact(inputs, weights, self.seed)
+        old = run(self.baseline.fn, inputs, weights, self.seed)
+        alike = self.baseline.at_precision(self.rule.precision, inputs, weights, self.seed)
+        if not new.outputs:
+            raise CannotTellError("no output holds a tensor", "return what should be compared")
+        return Case(name, layout, exact.where, tuple(self._compare(new, old, exact, alike)))
+
+    def _compare(
+        self, new: Outcome, old: Outcome, exact: Reference, alike: Outcome | None
+    ) -> Iterator[Agreement]:
+        for kind in ("outputs", "grads"):
+            truth, before = getattr(exact.outcome, kind), getattr(old, kind)
+            same = getattr(alike, kind) if alike else {}
+            for key, tensor in getattr(new, kind).items():
+                if key not in truth or key not in before:
+                    continue
+                yield agree(key, tensor, before[key], truth[key], same.get(key), self.rule)
+            for key in truth.keys() - getattr(new, kind).keys():
+                yield Agreement(key, False, 1.0, None, 0.0, 1.0, False, "missing")  # noqa: FBT003
+
+    def _shapes(self, inputs: Sequence[Any]) -> list[tuple[int, ...]]:
+        with torch().no_grad():
+            torch().manual_seed(self.seed)
+            return [tuple(each.shape) for each in tensors_in(self.baseline.fn(*inputs))]
+
+    def _weights(self, layout: str) -> Weights:
+        """The same values for every run, made once a shape on the CPU."""
+
+        def weight(at: int, output: Tensor) -> Tensor | None:
+            if not output.is_floating_point():
+                return None
+            generator = torch().Generator().manual_seed(self.seed + at)
+            values = torch().randn(output.shape, generator=generator, dtype=torch().float64)
+            values = values.to(dtype=output.dtype, device=output.device)
+            fits = layout in grad_layouts(output.shape)
+            return laid_out(values, layout if fits else CONTIGUOUS)
+
+        return weight
+
+
+def _with_parameters_of(new: Callable[..., object], ref: Callable[..., object]) -> Any:  # noqa: ANN401
+    """A copy of a module with the parameters of the baseline, where they have the same names."""
+    module = torch().nn.Module
+    if not isinstance(new, module) or not isinstance(ref, module) or new is ref:
+        return new
+    theirs, ours = ref.state_dict(), new.state_dict()
+    if theirs.keys() != ours.keys():
+        return new
+    import copy  # noqa: PLC0415 -- modules alone need it
+
+    own = copy.deepcopy(new)
+    own.load_state_dict(theirs)
+    return own

@@ -1,0 +1,138 @@
+"""One run of a function forward and backward, with its own copies of everything it may change."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from boundby.bench.framework import Tensor, map_tensors, tensors_in, torch, torch_module
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave, by name: ``output 0``, ``grad of input 1``, ``grad of weight``."""
+
+    outputs: dict[str, Tensor]
+    grads: dict[str, Tensor]
+
+
+Weights = Callable[[int, Tensor], Tensor | None]
+"""Gradient for the output of a number; None for an output that takes none."""
+
+
+def run(
+    fn: Callable[..., object], inputs: Sequence[Any], weights: Weights | None, seed: int
+) -> Outcome:
+    """Run on copies of the inputs, with the random state set.
+
+    Args:
+        fn: A function or module.
+        inputs: Tensors keep their strides.
+        weights: Gradients of the outputs; None for a forward pass alone.
+        seed: For dropout and the like.
+    """
+    own = [_copied(each, needs_grad=weights is not None) for each in inputs]
+    torch().manual_seed(seed)
+    with nullcontext() if weights is not None else torch().no_grad():
+        outputs = tensors_in(fn(*own))
+    named = {f"output {at}": each.detach() for at, each in enumerate(outputs)}
+    if weights is None:
+        return Outcome(named, {})
+    pairs = [(each, weights(at, each)) for at, each in enumerate(outputs) if each.requires_grad]
+    pairs = [(each, weight) for each, weight in pairs if weight is not None]
+    return Outcome(named, _backward(fn, own, pairs))
+
+
+def _backward(
+    fn: Callable[..., object], own: list[Any], pairs: list[tuple[Tensor, Tensor | None]]
+) -> dict[str, Tensor]:
+    leaves = {
+        f"grad of input {at}": each
+        for at, each in enumerate(own)
+        if isinstance(each, torch().Tensor) and each.requires_grad
+    }
+    if isinstance(fn, torch().nn.Module):
+        leaves |= {f"grad of {name}": each for name, each in fn.named_parameters()}
+    if not pairs or not leaves:
+        return {}
+    found = torch().autograd.grad(
+        [each for each, _ in pairs],
+        list(leaves.values()),
+        [weight for _, weight in pairs],
+        allow_unused=True,
+    )
+    return {name: each for name, each in zip(leaves, found, strict=True) if each is not None}
+
+
+def _copied(value: Any, *, needs_grad: bool) -> Any:  # noqa: ANN401 -- any argument
+    """The argument with its tensors copied, strides kept; floating ones take gradients."""
+
+    def copied(tensor: Tensor) -> Tensor:
+        same = torch().empty_strided(
+            tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
+        )
+        same.copy_(tensor.detach())
+        return same.requires_grad_(needs_grad and same.is_floating_point())
+
+    return map_tensors(copied, value)
+
+
+def cast(fn: Any, dtype: Any, device: Any = None) -> Any:  # noqa: ANN401 -- module or function
+    """A copy of a module in another element type; a function as it is."""
+    if not isinstance(fn, torch().nn.Module):
+        return fn
+    return copy.deepcopy(fn).to(dtype=dtype, device=device)
+
+
+def cast_inputs(inputs: Sequence[Any], dtype: Any, device: Any = None) -> list[Any]:  # noqa: ANN401
+    """Inputs with floating tensors in another element type, and all on another device."""
+
+    def converted(tensor: Tensor) -> Tensor:
+        kind = dtype if tensor.is_floating_point() else tensor.dtype
+        return tensor.detach().to(dtype=kind, device=device or tensor.device)
+
+    return [map_tensors(converted, each) for each in inputs]
+
+
+@contextmanager
+def plain_attention() -> Iterator[None]:
+    """Attention by its formula: the fused kernels have no float64 path."""
+    try:
+        attention = torch_module("nn.attention")
+    except ImportError:  # torch before 2.3
+        yield
+        return
+    with attention.sdpa_kernel(attention.SDPBackend.MATH):
+        yield
+
+
+def precisions(fn: Callable[..., object], inputs: Sequence[Any]) -> frozenset[str]:
+    """Floating element types in which a function computes, as its operators show them.
+
+    Compiled functions run uncompiled here; what a hand-written kernel does inside is not seen.
+    """
+    seen: set[str] = set()
+    mode = torch_module("utils._python_dispatch").TorchDispatchMode
+
+    class Watch(mode):  # type: ignore[misc, valid-type]
+        def __torch_dispatch__(
+            self,
+            func: Any,  # noqa: ANN401 -- torch's protocol
+            types: Any,  # noqa: ANN401
+            args: Any = (),  # noqa: ANN401
+            kwargs: Any = None,  # noqa: ANN401
+        ) -> Any:  # noqa: ANN401
+            result = func(*args, **(kwargs or {}))
+            seen.update(
+                str(each.dtype).removeprefix("torch.")
+                for each in tensors_in(result)
+                if each.is_floating_point()
+            )
+            return result
+
+    with Watch(), torch().no_grad():
+        fn(*[_copied(each, needs_grad=False) for each in inputs])
+    return frozenset(seen)

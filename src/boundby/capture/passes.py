@@ -1,0 +1,308 @@
+"""The passes: each answers one question over a few consecutive steps, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from time import perf_counter_ns
+from typing import Any
+
+from boundby.capture.device import DeviceClock, has_device, synchronize
+from boundby.capture.frames import Stacks
+from boundby.capture.loader import LoaderWatch
+from boundby.capture.plan import Plan
+from boundby.capture.sampling import LoopFinder, sampler
+from boundby.capture.syncs import SyncFinder
+from boundby.capture.tape import RunFolder
+from boundby.read.capture_folder import TRACE, Row
+
+NS_PER_S = 1_000_000_000
+EXPORT_LIMIT_S = 60.0
+"""An exporter that takes longer is left to itself: the program must go on."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What every pass works with.
+
+    Attributes:
+        step_s: Seconds of a step when warm-up ended.
+    """
+
+    folder: RunFolder
+    plan: Plan
+    stacks: Stacks
+    loaders: LoaderWatch
+    step_s: float
+
+    def steps_in(self, seconds: float, least: int, most: int) -> int:
+        """How many steps take about that long."""
+        return max(least, min(most, int(seconds / max(self.step_s, 1e-6))))
+
+
+class Pass:
+    """Does nothing for some steps; the base of all passes."""
+
+    name = ""
+
+    def __init__(self, scene: Scene, steps: int) -> None:
+        self.scene = scene
+        self.steps = steps
+
+    def start(self, step: int) -> None:
+        """Begin after this step."""
+
+    def mark(self, step: int, now: int) -> None:
+        """A step has ended at ``now``, ns."""
+
+    def stop(self) -> None:
+        """Take away whatever ``start`` put in place; called whatever happened."""
+
+
+class Clean(Pass):
+    """Marks alone: wall clock at each, and device events at every so many."""
+
+    name = "clean"
+    EVERY_S = 0.002
+    """An event costs a few microseconds: on short steps not every mark gets one."""
+
+    def start(self, step: int) -> None:
+        """Begin with an event of its own."""
+        self._clock: DeviceClock | None = None
+        if has_device():
+            every = max(1, min(32, round(self.EVERY_S / max(self.scene.step_s, 1e-6))))
+            self._clock = DeviceClock(self.scene.folder, every)
+            self._clock.mark(step, first=True)
+
+    def mark(self, step: int, now: int) -> None:  # noqa: ARG002 -- as in every pass
+        """Nothing but an event."""
+        if self._clock is not None:
+            self._clock.mark(step)
+
+    def stop(self) -> None:
+        """Wait for the device now that no step is running, and read the events."""
+        if self._clock is not None:
+            synchronize()
+            self._clock.resolve()
+
+
+class Drained(Pass):
+    """Steps from an empty queue: how long the host takes to return when nothing is in its way."""
+
+    name = "drained"
+
+    def start(self, step: int) -> None:  # noqa: ARG002
+        """Empty the queue."""
+        synchronize()
+        self._since = perf_counter_ns()
+
+    def mark(self, step: int, now: int) -> None:
+        """Note how long the step took to submit, and empty the queue again."""
+        self.scene.folder.tape.put(Row.SUBMIT, now, now - self._since, step)
+        synchronize()
+        self._since = perf_counter_ns()
+
+
+class Trace(Pass):
+    """A short window of torch.profiler, exported into the folder when it closes."""
+
+    name = "trace"
+    WARM_UP = 1
+
+    def start(self, step: int) -> None:  # noqa: ARG002
+        """Start the profiler, unless the program runs one of its own."""
+        import torch  # noqa: PLC0415
+        from torch.profiler import ProfilerActivity, profile, schedule  # noqa: PLC0415
+
+        self._profiler: Any = None
+        self._seen = 0
+        if torch.autograd._profiler_enabled():  # noqa: SLF001
+            self.scene.folder.note("problem", text="the program runs a profiler of its own")
+            return
+        kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if has_device() else [])]
+        synchronize()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._profiler = profile(
+                activities=kinds,
+                schedule=schedule(
+                    wait=0, warmup=self.WARM_UP, active=self.steps - self.WARM_UP, repeat=1
+                ),
+                record_shapes=True,
+                with_stack=self.scene.plan.stack_trace,
+                on_trace_ready=self._export,
+            )
+            self._profiler.start()
+
+    def mark(self, step: int, now: int) -> None:  # noqa: ARG002
+        """Empty the queue at both ends of the window, so that it holds whole steps."""
+        if self._profiler is None:
+            return
+        self._seen += 1
+        if self._seen in (self.WARM_UP, self.steps):
+            synchronize()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._profiler.step()
+
+    def stop(self) -> None:
+        """Close the window where it is."""
+        profiler, self._profiler = self._profiler, None
+        if profiler is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                profiler.stop()
+
+    def _export(self, profiler: Any) -> None:  # noqa: ANN401
+        aside = self.scene.folder.path / f".{TRACE}"
+
+        def write() -> None:
+            try:
+                profiler.export_chrome_trace(str(aside))
+                aside.replace(self.scene.folder.path / TRACE)
+            except Exception as error:  # noqa: BLE001 -- torch raises whatever it likes
+                self.scene.folder.note("problem", text=f"the trace was not exported: {error}")
+
+        waited = in_time(write, EXPORT_LIMIT_S)
+        if not waited:
+            text = f"the exporter took more than {EXPORT_LIMIT_S:.0f} s and was left to itself"
+            self.scene.folder.note("problem", text=text)
+
+
+class Stacks_(Pass):  # noqa: N801 -- Stacks is what it writes to
+    """Samples of the submitting thread, pauses of the garbage collector, and the loop's frame."""
+
+    name = "stacks"
+    EVERY_S = 0.001
+
+    def start(self, step: int) -> None:  # noqa: ARG002
+        """Begin to sample."""
+        self._sampler = sampler(max(0.0005, min(0.005, self.scene.step_s / 10, self.EVERY_S)))
+        self._finder, self._loop = LoopFinder(), False
+        self._collections: list[tuple[int, int, int]] = []
+        self._began = 0
+        self.scene.folder.note("sampler", bias=self._sampler.bias)
+        gc.callbacks.append(self._collected)
+        self._sampler.start()
+
+    def mark(self, step: int, now: int) -> None:  # noqa: ARG002
+        """Write what was seen since the last mark."""
+        if not self._loop and (frame := self._finder.look()) is not None:
+            code = frame.f_code
+            where = (code.co_filename, frame.f_lineno, code.co_name, code.co_firstlineno)
+            self.scene.folder.note("loop", frame=where)
+            self._loop = True
+        tape, samples = self.scene.folder.tape, self._sampler.samples
+        count = len(samples)
+        for key, when, weight in samples[:count]:
+            tape.put(Row.SAMPLE, when, self.scene.stacks.number(key), weight)
+        del samples[:count]
+        while self._collections:
+            tape.put(Row.COLLECTION, *self._collections.pop())
+
+    def stop(self) -> None:
+        """Silence the sampler."""
+        self._sampler.stop()
+        if self._collected in gc.callbacks:
+            gc.callbacks.remove(self._collected)
+
+    def _collected(self, phase: str, about: dict[str, int]) -> None:
+        now = perf_counter_ns()
+        if phase == "start":
+            self._began = now
+        elif self._began:
+            self._collections.append((self._began, now - self._began, about["generation"]))
+
+
+class Syncs(Pass):
+    """Each wait of the host with its line."""
+
+    name = "syncs"
+
+    def start(self, step: int) -> None:  # noqa: ARG002
+        """Install the finder."""
+        self._finder = SyncFinder(self.scene.folder.tape, self.scene.stacks)
+        self._finder.install()
+
+    def stop(self) -> None:
+        """Remove it."""
+        self._finder.remove()
+
+
+class Oracle(Pass):
+    """Steps whose batches are there at once: the very batches the program would have got."""
+
+    name = "oracle"
+
+    def start(self, step: int) -> None:  # noqa: ARG002
+        """Load the batches of these steps ahead."""
+        reason = self.scene.loaders.fetch_ahead(self.steps)
+        if reason is not None:
+            self.scene.folder.note("problem", text=f"no step without its loader: {reason}")
+            self.scene.folder.note("oracle", possible=False)
+
+
+class Memory(Pass):
+    """Allocated and reserved device memory at the end of each step, and their peaks."""
+
+    name = "memory"
+
+    def mark(self, step: int, now: int) -> None:  # noqa: ARG002
+        """Ask the allocator."""
+        import torch  # noqa: PLC0415
+
+        if not has_device():
+            return
+        stats = torch.cuda.memory_stats()
+        keys = ("allocated_bytes", "reserved_bytes")
+        found = {
+            f"{key}_{when}": stats.get(f"{key}.all.{when}", 0)
+            for key in keys
+            for when in ("current", "peak")
+        }
+        capacity = torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
+        retries = stats.get("num_alloc_retries", 0)
+        self.scene.folder.note("memory", step=step, capacity=capacity, retries=retries, **found)
+
+
+def in_time(work: Callable[[], None], limit_s: float) -> bool:
+    """Do something in a thread; whether it was done in time."""
+    thread = Thread(target=work, name="boundby-export", daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    return not thread.is_alive()
+
+
+def planned(scene: Scene) -> list[Pass]:
+    """The passes in their order, short ones on long steps."""
+    wanted, plan = scene.plan.passes, scene.plan
+    first = min(plan.steps or 20, 20)
+    after = plan.steps or scene.steps_in(3.0, 5, 300)
+    made: list[Pass] = []
+    if "clean" in wanted:
+        made.append(Clean(scene, scene.steps_in(3.0, 3, first)))
+        made.append(Drained(scene, scene.steps_in(1.0, 1, 7)))
+    if "trace" in wanted:
+        made.append(Trace(scene, Trace.WARM_UP + scene.steps_in(1.0, 2, 3)))
+    if "clean" in wanted:
+        made.append(Clean(scene, after))
+    if "stacks" in wanted:
+        made.append(Stacks_(scene, scene.steps_in(2.0, 4, 2000)))
+    if "syncs" in wanted:
+        made.append(Syncs(scene, 3 if scene.step_s < 1 else 1))
+    if "loader" in wanted and plan.oracle:
+        made.append(Oracle(scene, scene.steps_in(1.0, 3, 20)))
+    if "memory" in wanted:
+        made.append(Memory(scene, 2))
+    return made
+
+
+def write_snapshot(folder: Path, name: str) -> None:
+    """The allocator's own snapshot, beside the other files."""
+    import torch  # noqa: PLC0415
+
+    torch.cuda.memory._dump_snapshot(str(folder / name))  # noqa: SLF001
