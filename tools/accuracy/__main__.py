@@ -19,7 +19,7 @@ from tools.accuracy.truth import TruthSet, has_truth, load_set
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "docs" / "accuracy.md"
 NOTES = REPOSITORY / "docs" / "accuracy_notes.md"
-REAL = REPOSITORY / "tests" / "real"
+OWN = (REPOSITORY / "recordings", REPOSITORY / "tests" / "real")
 
 CRASHED = 1
 CANNOT_TELL = 125
@@ -35,7 +35,7 @@ def main() -> int:
         return CANNOT_TELL
     try:
         main_set = _measured(load_set("traces", asked.folder))
-        extra = [_measured(load_set(_name(f), f)) for f in (*_real(), *asked.also)]
+        extra = [_measured(load_set(_name(f), f)) for f in (*_own(), *asked.also)]
     except CrashError as error:
         _tell(f"boundby failed; {PAGE.name} left as it is\n{error}")
         return CRASHED
@@ -66,9 +66,9 @@ def _measured(truths: TruthSet) -> Section:
     return Section(truths, measure(truths))
 
 
-def _real() -> list[Path]:
-    """The recordings that ship with the tests, once their truth ships with them."""
-    return [REAL] if has_truth(REAL) else []
+def _own() -> list[Path]:
+    """Recordings that ship with the project and whose truth does too."""
+    return [folder for folder in OWN if has_truth(folder)]
 
 
 def _name(folder: Path) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from boundby.intervals import Ints
 from boundby.replay.edits import (
@@ -38,6 +39,10 @@ HOST_LIMIT = (0.02, 4.0)
 HALVINGS = 24
 
 
+MeasuredBy = Literal["step-ms", "clean-pass"]
+"""Who measured the step: the user, or a clean pass of the same run."""
+
+
 @dataclass(frozen=True)
 class Calibrated:
     """The program without its observer, and the two that bound it.
@@ -68,12 +73,14 @@ def calibrate(
     observed: Program,
     step_ms: float | None = None,
     submit_ms: float | None = None,
+    source: MeasuredBy = "step-ms",
 ) -> Calibrated:
     """Subtract the observer; on long recordings from the middle steps.
 
     Args:
         step_ms: Step time measured without a profiler, if known.
         submit_ms: Host time to submit one step without waiting, if known.
+        source: Who measured ``step_ms``.
     """
     whole = without_frame_cost(timeline, no_overhead(observed))
     prior = host_prior(timeline, whole)
@@ -82,7 +89,8 @@ def calibrate(
         prior = _prior_from_submit(quiet, prior, submit_ms)
     if step_ms is None:
         return _from_prior(quiet, prior)
-    return _from_measurement(quiet, prior, step_ms)
+    measured = _from_measurement(quiet, prior, step_ms)
+    return replace(measured, calibration=replace(measured.calibration, source=source))
 
 
 def _from_prior(quiet: Program, prior: HostPrior) -> Calibrated:
