@@ -8,6 +8,7 @@ from typing import Literal
 
 from boundby.intervals import Ints
 from boundby.replay.edits import (
+    COMPUTED_HOST,
     device_only,
     no_overhead,
     no_sync_of,
@@ -15,7 +16,14 @@ from boundby.replay.edits import (
     scaled_host,
     scaled_kinds,
 )
-from boundby.replay.observer import DEVICE_RANGE, MODEL, HostPrior, host_prior, without_frame_cost
+from boundby.replay.observer import (
+    DEVICE_RANGE,
+    MODEL,
+    HostPrior,
+    host_prior,
+    leaning,
+    without_frame_cost,
+)
 from boundby.replay.program import Program
 from boundby.replay.steptime import steady_ns, submit_ns
 from boundby.replay.values import Calibration, Estimate
@@ -84,13 +92,22 @@ def calibrate(
     """
     whole = without_frame_cost(timeline, no_overhead(observed))
     prior = host_prior(timeline, whole)
-    quiet = whole.middle(MOST_POINTS)
+    quiet = leaning(whole).middle(MOST_POINTS)
     if submit_ms is not None:
         prior = _prior_from_submit(quiet, prior, submit_ms)
     if step_ms is None:
-        return _from_prior(quiet, prior)
-    measured = _from_measurement(quiet, prior, step_ms)
-    return replace(measured, calibration=replace(measured.calibration, source=source))
+        found = _from_prior(quiet, prior)
+    else:
+        found = _from_measurement(quiet, prior, step_ms)
+        found = replace(found, calibration=replace(found.calibration, source=source))
+    recorded = _computed(observed.middle(MOST_POINTS))
+    scale = _computed(found.clean) / recorded if recorded else None
+    return replace(found, calibration=replace(found.calibration, host_scale=scale))
+
+
+def _computed(program: Program) -> int:
+    """Ns of the host line that the profiler lengthens."""
+    return int(program.host_ns[list(COMPUTED_HOST)].sum())
 
 
 def _from_prior(quiet: Program, prior: HostPrior) -> Calibrated:
@@ -107,7 +124,7 @@ def _from_prior(quiet: Program, prior: HostPrior) -> Calibrated:
     return Calibrated(
         *programs,
         step=Estimate(times[0], min(times), max(times)),
-        calibration=Calibration("prior", MODEL, prior.scale),
+        calibration=Calibration("prior", MODEL, None),
     )
 
 
@@ -127,7 +144,7 @@ def _prior_from_submit(quiet: Program, prior: HostPrior, submit_ms: float) -> Ho
 def _from_measurement(quiet: Program, prior: HostPrior, step_ms: float) -> Calibrated:
     """Meet a measured step: first the host inside its range, then what is left to explain."""
     target = step_ms * NS_PER_MS
-    clean, scale = _meet(quiet, prior, target)
+    clean = _meet(quiet, prior, target)
     low = scaled_device(scaled_host(clean, MEASURED_RANGE[0]), DEVICE_RANGE[0])
     high = scaled_device(scaled_host(clean, MEASURED_RANGE[1]), DEVICE_RANGE[1])
     reached = ms(steady_ns(clean))
@@ -136,12 +153,12 @@ def _from_measurement(quiet: Program, prior: HostPrior, step_ms: float) -> Calib
         low,
         high,
         step=Estimate(reached, min(reached, step_ms) * 0.98, max(reached, step_ms) * 1.02),
-        calibration=Calibration("step-ms", MODEL, scale),
+        calibration=Calibration("step-ms", MODEL, None),
     )
 
 
-def _meet(quiet: Program, prior: HostPrior, target: float) -> tuple[Program, float]:
-    """The program that takes ``target`` a step, and its host scale.
+def _meet(quiet: Program, prior: HostPrior, target: float) -> Program:
+    """The program that takes ``target`` ns a step.
 
     What does not meet it is put on the kind of time that leads the step: waits if they do (a
     loader is slower or faster without a profiler beside it), the host inside its range, the
@@ -150,26 +167,26 @@ def _meet(quiet: Program, prior: HostPrior, target: float) -> tuple[Program, flo
     expected = scaled_host(quiet, prior.scale)
     now = steady_ns(expected)
     if abs(now / target - 1) <= CLOSE:
-        return expected, prior.scale
+        return expected
     waits = int(expected.host_ns[list(WAITS)].sum()) / quiet.steps
     if waits >= LEADS * now:
         factor = _solve(lambda f: steady_ns(scaled_kinds(expected, WAITS, f)), target, HOST_LIMIT)
-        return scaled_kinds(expected, WAITS, factor), prior.scale
+        return scaled_kinds(expected, WAITS, factor)
     ends = steady_ns(scaled_host(quiet, prior.low)), steady_ns(scaled_host(quiet, prior.high))
     if ends[0] <= target <= ends[1]:
         scale = _solve(lambda s: steady_ns(scaled_host(quiet, s)), target, (prior.low, prior.high))
-        return scaled_host(quiet, scale), scale
+        return scaled_host(quiet, scale)
     return _beyond_host_range(quiet, prior, target)
 
 
-def _beyond_host_range(quiet: Program, prior: HostPrior, target: float) -> tuple[Program, float]:
+def _beyond_host_range(quiet: Program, prior: HostPrior, target: float) -> Program:
     edge = scaled_host(quiet, prior.scale)
     device = steady_ns(device_only(quiet))
     if device >= LEADS * steady_ns(edge):
         factor = _solve(lambda f: steady_ns(scaled_device(edge, f)), target, DEVICE_LIMIT)
-        return scaled_device(edge, factor), prior.scale
+        return scaled_device(edge, factor)
     scale = _solve(lambda s: steady_ns(scaled_host(quiet, s)), target, HOST_LIMIT)
-    return scaled_host(quiet, scale), scale
+    return scaled_host(quiet, scale)
 
 
 LEADS = 0.5

@@ -11,10 +11,15 @@ from boundby.intervals import Ints
 from boundby.replay.program import NOTHING, PointKind, Program
 from boundby.timeline.hostline import LineKind
 
-GRAPH_NODE_NS = 350
+GRAPH_NODE_NS = 350.0
 """Device time one node of a CUDA graph adds (H200, torch 2.11: a graph of 1,537 dependent tiny
 kernels took 3.24 ms for 2.70 ms of kernels)."""
 
+COLD = 0.70
+"""Host time right after a wait over the same without it: caches and clocks cool while the host
+waits (0.5 to 1.1 over seven recordings whose waits could be taken out)."""
+COLD_POINTS = 4
+"""Launches after a wait that are slow."""
 WAITING = (LineKind.SYNC, LineKind.CARRIER)
 """Host time that exists only because the host waits."""
 COMPUTED_HOST = (LineKind.CARRIER, LineKind.LAUNCH, LineKind.OP, LineKind.PYTHON)
@@ -38,16 +43,32 @@ def no_data_wait(program: Program) -> Program:
     return without_host(program, LineKind.LOADER)
 
 
-def no_sync(program: Program) -> Program:
-    """The host never waits for the device, nor runs the operators that exist only to wait."""
+def no_sync(program: Program, cold: float = COLD) -> Program:
+    """The host never waits for the device, nor runs the operators that exist only to wait.
+
+    Args:
+        program: With its waits.
+        cold: What the host time right after a wait shrinks to, once there is none.
+    """
     points = program.points
     waits = points.kind == PointKind.WAIT
+    host = points.host.copy()
+    after = _after(np.flatnonzero(waits & (points.target != NOTHING)), len(waits))
+    for kind in COMPUTED_HOST:
+        host[after, kind] = np.rint(host[after, kind] * cold).astype(np.int64)
     free = replace(
         points,
         target=np.where(waits, NOTHING, points.target),
         wake=np.where(waits, 0, points.wake),
+        host=host,
     )
     return without_host(replace(program, points=free), *WAITING)
+
+
+def _after(waits: Ints, count: int) -> Ints:
+    """The launches that follow these points closely."""
+    after = np.unique((waits[:, None] + np.arange(1, COLD_POINTS + 1)).ravel())
+    return after[after < count]
 
 
 def no_sync_of(program: Program, calls: Ints) -> Program:
@@ -78,14 +99,14 @@ def no_python(program: Program) -> Program:
     return without_host(program, LineKind.PYTHON)
 
 
-def no_submit_cost(program: Program) -> Program:
+def no_submit_cost(program: Program, node_ns: float = GRAPH_NODE_NS) -> Program:
     """The whole step as one CUDA graph: no host work but the loader, device gaps of a graph."""
     free = without_host(no_sync(program), *COMPUTED_HOST, LineKind.ALLOCATOR)
     work = free.work
     packed = replace(
         work,
         latency=np.zeros_like(work.latency),
-        lead=np.full_like(work.lead, GRAPH_NODE_NS),
+        lead=np.full_like(work.lead, round(node_ns)),
     )
     return free.with_work(packed)
 

@@ -21,6 +21,8 @@ FIX: dict[Part, str] = {
 PAYS = 0.02
 """A fix that gains less than this share of the step buys nothing yet."""
 
+AT_ROOFLINE = "kernels_at_roofline"
+
 Leading = Callable[[Sequence[WaterfallPart]], Part]
 
 
@@ -34,11 +36,27 @@ class Step:
     pays: bool
 
 
-def climb_down(clean: Program, split: DeviceSplit, leading: Leading) -> tuple[Step, ...]:
-    """Rungs from the clean program to the device's own time.
+@dataclass(frozen=True)
+class Floor:
+    """Every counted kernel at its roof.
+
+    Attributes:
+        edit: Puts them there.
+        split: What the device time is then made of.
+    """
+
+    edit: Callable[[Program], Program]
+    split: DeviceSplit
+
+
+def climb_down(
+    clean: Program, split: DeviceSplit, leading: Leading, floor: Floor | None = None
+) -> tuple[Step, ...]:
+    """Rungs from the clean program to the device's own time, and on to the roofs.
 
     Args:
         leading: Names the part that bounds a waterfall (the verdict's own rule).
+        floor: None where the roofs are unknown.
     """
     rungs: list[Step] = []
     program, now = clean, None
@@ -46,10 +64,31 @@ def climb_down(clean: Program, split: DeviceSplit, leading: Leading) -> tuple[St
         descent = descend(program, split)
         now = descent.now if now is None else now
         part = leading(waterfall(program, descent, split))
-        if part not in FIX or any(r.part == part for r in rungs):
+        if part not in FIX:
+            return (
+                *rungs,
+                *_to_the_roofs(program, Step(part, "", ms(now), pays=False), floor, leading),
+            )
+        if any(r.part == part for r in rungs):
             return (*rungs, Step(part, "", ms(now), pays=False))
         program = EDITS[FIX[part]](program)
         after = min(now, descend(program, split).now)
         rungs.append(Step(part, FIX[part], ms(after), pays=now - after >= PAYS * now))
         now = after
     return tuple(rungs)
+
+
+def _to_the_roofs(
+    program: Program, reached: Step, floor: Floor | None, leading: Leading
+) -> tuple[Step, ...]:
+    """From the device's own time to what its kernels need at their roofs, where that is less."""
+    if floor is None:
+        return (reached,)
+    edited = floor.edit(program)
+    descent = descend(edited, floor.split)
+    after = ms(descent.now)
+    if after >= reached.step_ms:
+        return (reached,)
+    pays = reached.step_ms - after >= PAYS * reached.step_ms
+    part = leading(waterfall(edited, descent, floor.split))
+    return (Step(reached.part, AT_ROOFLINE, after, pays), Step(part, "", after, pays=False))

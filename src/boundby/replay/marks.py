@@ -41,6 +41,8 @@ class Marks:
         floor_ns: float64, least duration by the roofline; NaN where not counted.
         memory_ns: float64, least duration by bytes alone; NaN where not counted.
         traffic: float64 bytes moved at least; NaN where not counted.
+        fused_ns: float64, of products over attention scores the time of their operations inside a
+            fused kernel; NaN unknown.
     """
 
     optimizer: Bools
@@ -64,3 +66,4 @@ class Marks:
     floor_ns: Floats
     memory_ns: Floats
     traffic: Floats
+    fused_ns: Floats

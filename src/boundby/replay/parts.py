@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from boundby.intervals import Ints
-from boundby.replay.split import PARTS
+from boundby.replay.split import PARTS, DeviceSplit
 from boundby.replay.values import Part
 from boundby.roofline.families import Family, classify_kernels
 from boundby.roofline.kernels import KernelRoofs, Side
@@ -49,3 +49,21 @@ def _part_by_time(roofs: KernelRoofs, otherwise: Ints) -> Ints:
     np.add.at(time, (column, _parts_of_sides()[roofs.side]), roofs.dur)
     known = time.sum(axis=1) > 0
     return np.where(known, time.argmax(axis=1), otherwise)
+
+
+def split_at_roofline(split: DeviceSplit, roofs: KernelRoofs) -> DeviceSplit:
+    """What is left of the device time with every counted row at its floor.
+
+    Args:
+        split: Device time of the steps.
+        roofs: Rows of some steps held against the roofs, which stand for all.
+    """
+    part = _parts_of_sides()[roofs.side]
+    floor = np.where(np.isnan(roofs.floor_ns), roofs.dur, roofs.floor_ns)
+    now = np.bincount(part, roofs.dur, minlength=len(PARTS))
+    least = np.bincount(part, floor, minlength=len(PARTS))
+    kept = np.where(now > 0, least / np.maximum(now, 1), 1.0)
+    left = {each: split.shares[each] * float(kept[at]) for at, each in enumerate(PARTS)}
+    total = sum(left.values())
+    shares = {each: value / total for each, value in left.items()} if total else split.shares
+    return DeviceSplit(split.busy_ns_per_step * total, shares)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from boundby.replay import marked_edits
 from boundby.replay.calibrate import Calibrated
 from boundby.replay.edits import no_data_wait, no_python, no_submit_cost, no_sync
 from boundby.replay.marked_edits import (
@@ -56,6 +57,9 @@ class Marked:
 
 
 MARKED: dict[str, Marked] = {
+    "no_sync": Marked(marked_edits.no_sync, lambda _: True),
+    "no_python": Marked(marked_edits.no_python, lambda _: True),
+    "no_submit_cost": Marked(marked_edits.no_submit_cost, lambda _: True),
     "no_allocator_calls": Marked(no_allocator_calls, lambda _: True),
     "foreach_optimizer": Marked(foreach_optimizer, lambda m: m.update == "loop"),
     "fused_optimizer": Marked(fused_optimizer, lambda m: m.update in ("loop", "foreach")),
@@ -80,14 +84,17 @@ speedup is per sample."""
 
 def what_ifs(calibrated: Calibrated, marks: Marks | None) -> tuple[WhatIf, ...]:
     """Every edit that applies, replayed on the clean program and on both ends of its range."""
-    asked = [ask(calibrated, name, edit) for name, edit in EDITS.items()]
-    if marks is not None:
-        asked += [
+    if marks is None:
+        return tuple(ask(calibrated, name, edit) for name, edit in EDITS.items())
+    asked = [ask(calibrated, n, edit) for n, edit in EDITS.items() if n not in MARKED]
+    return (
+        *asked,
+        *(
             ask_marked(calibrated, name, marked, marks)
             for name, marked in MARKED.items()
             if marked.applies(marks)
-        ]
-    return tuple(asked)
+        ),
+    )
 
 
 def ask(calibrated: Calibrated, name: str, edit: Edit) -> WhatIf:

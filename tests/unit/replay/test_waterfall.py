@@ -131,7 +131,7 @@ def test_each_fix_uncovers_the_next_bound():
 
 def test_with_every_host_cost_fixed_the_ladder_ends():
     sync = LineKind.SYNC
-    program = steps(("launch", {LOADER: 9000, PYTHON: 4000, OP: 2500}, 1), ("wait", {sync: 8000}))
+    program = steps(("launch", {LOADER: 12000, PYTHON: 4000, OP: 2500}, 1), ("wait", {sync: 8000}))
 
     fixes = [fix for _, fix, _, _ in ladder(program, split(1))]
     assert fixes == ["no_data_wait", "no_sync", "no_python", "no_submit_cost"]

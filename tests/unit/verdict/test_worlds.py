@@ -200,7 +200,7 @@ def test_a_long_wait_at_the_end_of_the_recording_is_the_recordings():
 
 
 def test_two_costs_that_lie_close_together_make_no_strong_verdict():
-    diagnosis = loop(repeat(20, python(24), op(25, 2)))
+    diagnosis = loop(repeat(20, python(24), op(32, 2)))
 
     assert share(diagnosis, "python") == pytest.approx(share(diagnosis, "submission"), abs=0.05)
     assert diagnosis.verdict.strength != "strong"

@@ -1,0 +1,236 @@
+"""Comparing results, functions measured in turns, commits and diagnoses."""
+
+import copy
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fakes_of_bench import FakeMachine
+
+from boundby.bench.caliber import Caliber
+from boundby.bench.commits import compare_commits
+from boundby.bench.compare import Thresholds, compare_results
+from boundby.bench.diagnoses import compare_diagnoses, is_diagnosis, read_document
+from boundby.bench.live import compare_live
+from boundby.bench.result import Clock, Labels, Result
+from boundby.bench.warmup import FirstCost, WarmUp
+from boundby.errors import CannotTellError, UnreadableError
+from boundby.read.recording import Quality
+from boundby.report.compare import encode, markdown, render, render_diagnoses
+from boundby.report.terminal import Look
+from diagnoses import launch_bound
+from boundby.report.document import document
+
+
+def result(median=1e6, scatter=0.005, n=100, seed=0, **changes):
+    samples = np.random.default_rng(seed).normal(median, scatter * median, n)
+    clock = Clock(tuple(map(float, samples)))
+    warm = WarmUp(10, 1e6, True, (FirstCost("compile", 2e9, "torch.compile"),))
+    made = Result(Labels("title"), clock, clock, None, warm, Caliber())
+    return replace(made, **changes)
+
+
+@pytest.mark.parametrize(
+    ("new", "effect"),
+    [
+        (result(seed=1), "same"),
+        (result(1.05e6, seed=1), "slower"),
+        (result(0.95e6, seed=1), "faster"),
+        (result(1.05e6, scatter=0.4, seed=1), "too-noisy"),
+    ],
+)
+def test_two_results(new, effect):
+    found = compare_results(result(), new)
+
+    assert found.effect == effect
+    assert found.is_regression is (effect == "slower")
+
+
+def test_another_caliber_is_no_comparison_unless_it_is_the_question():
+    new = result(caliber=Caliber(dtype="bfloat16"))
+
+    with pytest.raises(CannotTellError, match="different caliber: dtype is unknown") as error:
+        compare_results(result(), new)
+    assert error.value.hint == "measure both alike, or --across dtype"
+    (across,) = compare_results(result(), new, across=["dtype"]).across
+    assert (across.name, across.new) == ("dtype", "bfloat16")
+
+
+def test_the_commit_is_what_is_tested():
+    new = result(caliber=Caliber(git_commit="b", is_dirty=True), seed=1)
+
+    assert compare_results(result(), new).effect == "same"
+
+
+def test_an_impossible_result_is_compared_with_nothing():
+    void = result(trust=(Quality("above-roofline", "fatal", 1, "impossible"),))
+
+    with pytest.raises(CannotTellError, match="impossible"):
+        compare_results(result(), void)
+    with pytest.raises(CannotTellError, match="cold cache"):
+        compare_results(result(), result(is_cold=True))
+
+
+def test_memory_and_compile_time_stand_beside_the_speed():
+    old = result(peak_bytes=100 << 20)
+    found = compare_results(old, result(peak_bytes=150 << 20, seed=1))
+    text = render(found, Look())
+
+    assert "needs 50 MiB more memory" in " ".join(text.split())
+    assert "100 MiB -> 150 MiB" in " ".join(text.split())
+    assert "compile" in text
+    assert "2.00 s" in text
+
+
+def noisy(machine, generator, factor=1.0):
+    """A call of 100 us, more or less."""
+    return lambda: machine.work(1_000, 1e5 * factor * np.exp(generator.normal(0, 0.01)))
+
+
+@pytest.mark.parametrize(("factor", "effect"), [(1.0, "same"), (1.03, "slower"), (0.97, "faster")])
+def test_functions_measured_in_turns(factor, effect):
+    machine, generator = FakeMachine(), np.random.default_rng(0)
+    new, old = noisy(machine, generator, factor), noisy(machine, generator)
+    found = compare_live(new, old, machine)
+
+    assert found.effect == effect
+    assert found.clocks[0].ratio.estimate == pytest.approx(factor, abs=0.005)
+    assert found.clocks[0].ratio.pairs >= 30
+
+
+def test_sampling_in_turns_stops_when_the_time_is_up():
+    machine, generator = FakeMachine(), np.random.default_rng(0)
+
+    def wild():
+        machine.work(0, 1e7 * np.exp(generator.normal(0, 1)))
+
+    found = compare_live(wild, wild, machine, budget_s=1.0)
+
+    assert found.effect == "too-noisy"
+    assert machine.time < 3e9
+
+
+def test_small_changes_of_small_calls_do_not_matter():
+    machine = FakeMachine()
+    found = compare_live(
+        lambda: machine.work(0, 1_050), lambda: machine.work(0, 1_000), machine,
+        limits=Thresholds(floor_ns=200),
+    )  # fmt: skip
+
+    assert found.effect == "same"
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Two commits of a file whose value a benchmark reads."""
+    monkeypatch.chdir(tmp_path)
+
+    def git(*arguments):
+        subprocess.run(["git", *arguments], check=True, capture_output=True)
+
+    git("init", "-q")
+    git("config", "user.email", "a@b")
+    git("config", "user.name", "a")
+    for value in ("1.0", "1.5"):
+        (tmp_path / "value.py").write_text(f"value = {value}")
+        git("add", "-A")
+        git("commit", "-qm", value)
+    return tmp_path
+
+
+BENCH = """
+import os, sys
+sys.path.insert(0, os.getcwd())
+from value import value
+from boundby.bench.result import *
+from boundby.bench.caliber import Caliber
+from boundby.bench.warmup import WarmUp
+clock = Clock((1e6 * value,) * 12)
+Result(Labels("x"), clock, clock, None, WarmUp(1, 1.0, True, ()), Caliber()).save(
+    os.environ["BOUNDBY_RESULT"])
+"""
+
+
+def test_two_commits_with_a_command(repository):
+    command = [sys.executable, "-c", BENCH]
+    found = compare_commits(["HEAD~1", "HEAD"], command, rounds=6)
+
+    assert found.effect == "slower"
+    assert found.clocks[0].ratio.estimate == pytest.approx(1.5)
+    assert compare_commits(["HEAD", "HEAD"], command, rounds=6).effect == "same"
+    left = subprocess.run(["git", "worktree", "list"], capture_output=True, text=True, check=True)
+    assert len(left.stdout.splitlines()) == 1
+
+
+def test_a_command_that_fails_is_told_with_its_commit(repository):
+    with pytest.raises(CannotTellError, match=r"failed on HEAD with 3: boom"):
+        compare_commits(
+            ["HEAD", "HEAD"], [sys.executable, "-c", "import sys; print('boom', file=sys.stderr); sys.exit(3)"]
+        )  # fmt: skip
+    with pytest.raises(CannotTellError, match="git worktree"):
+        compare_commits(["nonsense", "HEAD"], ["true"])
+
+
+@pytest.fixture
+def diagnosis():
+    return json.loads(json.dumps(document(launch_bound())))
+
+
+def test_two_diagnoses_that_are_one(diagnosis):
+    found = compare_diagnoses(diagnosis, copy.deepcopy(diagnosis))
+
+    assert is_diagnosis(diagnosis)
+    assert found.old_ms == found.new_ms
+    assert found.appeared == found.vanished == found.moved == ()
+    assert {each.change_ms for each in found.parts} == {0.0}
+    assert "no part moved" in render_diagnoses(found, Look())
+
+
+def test_a_part_that_moved_and_operators_that_came_and_went(diagnosis):
+    new = copy.deepcopy(diagnosis)
+    new["waterfall"][0]["ms"] += 5.0
+    for end in new["steps"]["unprofiled_ms"]:
+        new["steps"]["unprofiled_ms"][end] += 50.0
+    gone = new["ops"].pop(0)
+    new["ops"].append({**gone, "name": "aten::new_one"})
+    new["verdict"]["class"] = "sync-bound"
+    found = compare_diagnoses(diagnosis, new)
+
+    assert found.effect == "slower"
+    assert found.parts[0].part == diagnosis["waterfall"][0]["part"]
+    assert found.parts[0].change_ms == pytest.approx(5.0)
+    assert [each.name for each in found.appeared] == ["aten::new_one"]
+    assert [each.name for each in found.vanished] == [gone["name"]]
+    text = render_diagnoses(found, Look())
+    assert "launch-bound -> sync-bound" in text
+    assert json.loads(encode(found))["kind"] == "boundby-compare-diagnoses"
+
+
+def test_diagnoses_of_other_devices_are_not_compared(diagnosis):
+    new = copy.deepcopy(diagnosis)
+    new["caliber"]["device"] = "another"
+
+    with pytest.raises(CannotTellError, match="device is"):
+        compare_diagnoses(diagnosis, new)
+    assert compare_diagnoses(diagnosis, new, across=["device"]).effect in ("same", "too-noisy")
+    new["steps"]["unprofiled_ms"] = None
+    with pytest.raises(CannotTellError, match="undecided"):
+        compare_diagnoses(diagnosis, new, across=["device"])
+
+
+def test_what_is_no_document(tmp_path):
+    (tmp_path / "a.json").write_text("[]")
+    for path in ("missing.json", tmp_path / "a.json"):
+        with pytest.raises(UnreadableError):
+            read_document(path)
+
+
+def test_forms_of_a_comparison_agree():
+    found = compare_results(result(), result(1.05e6, seed=1))
+
+    assert markdown(found).startswith("# slower: title against title")
+    assert json.loads(encode(found))["effect"] == "slower"
+    assert render(found, Look()).startswith("verdict    slower: +5")

@@ -1,0 +1,281 @@
+"""``check``: right candidates pass, wrong ones fail, and the numbers say why."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import boundby
+from boundby.bench.correctness import check
+from boundby.bench.layouts import grad_layouts, laid_out, redrawn
+from boundby.bench.losscurve import check_training, compare_curves
+from boundby.bench.tolerance import limit
+from boundby.errors import CannotTellError
+
+A, B = torch.randn(32, 64), torch.randn(64, 16)
+X = torch.randn(8, 128)
+QKV = [torch.randn(2, 4, 16, 8) for _ in range(3)]
+
+
+def formula(q, k, v):
+    return ((q @ k.transpose(-1, -2)) / 8**0.5).softmax(-1) @ v
+
+
+def split_matmul(a, b):
+    return a[:, :32] @ b[:32] + a[:, 32:] @ b[32:]
+
+
+class WrongBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2 * 1.01
+
+
+class WrongForTransposed(torch.autograd.Function):
+    """Right gradients for contiguous grad_output alone, as cuDNN attention had them."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2 if grad.is_contiguous() else grad.contiguous().flip(0) * 2
+
+
+@pytest.mark.parametrize(
+    ("new", "ref", "inputs"),
+    [
+        pytest.param(torch.mm, torch.mm, (A, B), id="the same"),
+        pytest.param(split_matmul, torch.mm, (A, B), id="another order of the sum"),
+        pytest.param(lambda a, b: a.bfloat16() @ b.bfloat16(), torch.mm, (A, B), id="bfloat16"),
+        pytest.param(lambda a, b: (a.half() @ b.half()).float(), torch.mm, (A, B), id="float16"),
+        pytest.param(F.scaled_dot_product_attention, formula, QKV, id="attention"),
+        pytest.param(lambda x: x.argmax(1), lambda x: x.max(1).indices, (X,), id="integers"),
+        pytest.param(lambda x: x.log(), torch.log, (X,), id="NaN in both"),
+    ],
+)
+def test_right_candidates_pass(new, ref, inputs):
+    found = check(new, ref, *inputs)
+
+    assert found, str(found)
+    assert str(found).startswith("pass")
+
+
+@pytest.mark.parametrize(
+    ("new", "ref", "inputs", "where"),
+    [
+        pytest.param(lambda a, b: a @ b + 1e-2, torch.mm, (A, B), "output", id="bias"),
+        pytest.param(
+            lambda a, b: a.bfloat16() @ b.bfloat16() + 5e-1, torch.mm, (A, B), "output", id="bf16"
+        ),
+        pytest.param(WrongBackward.apply, lambda x: x * 2, (X,), "grad", id="gradient"),
+        pytest.param(WrongForTransposed.apply, lambda x: x * 2, (X,), "grad", id="layout"),
+        pytest.param(lambda a, b: a @ b.detach(), torch.mm, (A, B), "grad", id="no gradient"),
+        pytest.param(lambda x: x.argmin(1), lambda x: x.argmax(1), (X,), "output", id="integers"),
+        pytest.param(lambda x: x.abs().log(), torch.log, (X,), "output", id="NaN elsewhere"),
+        pytest.param(lambda x: x[:, :4], lambda x: x, (X,), "output", id="shape"),
+        pytest.param(
+            lambda x: x if len(x) > 3 else x + 1, lambda x: x * 1.0, (X,), "output", id="batch"
+        ),
+        pytest.param(
+            lambda x: x if x.is_contiguous() else x + 1, lambda x: x * 1.0, (X,), "output",
+            id="strides",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_candidates_fail(new, ref, inputs, where):
+    found = check(new, ref, *inputs)
+    failed = [each.name for case in found.cases for each in case.agreements if not each.passed]
+
+    assert not found
+    assert any(name.startswith(where) for name in failed)
+    assert str(found).startswith("fail")
+
+
+def test_a_wrong_layout_is_told_from_the_right_ones():
+    found = check(WrongForTransposed.apply, lambda x: x * 2, X)
+    as_given = {case.layout: case.passed for case in found.cases if case.inputs == "as given"}
+
+    assert as_given == {"contiguous": True, "transposed 0 1": False, "expanded": True}
+
+
+def test_the_candidate_is_held_to_the_lowest_precision_that_it_is_seen_in():
+    assert check(lambda a, b: (a.bfloat16() @ b.bfloat16()).float(), torch.mm, A, B).precision == (
+        "bfloat16"
+    )
+    strict = check(lambda a, b: a.bfloat16() @ b.bfloat16(), torch.mm, A, B, precision="float32")
+    assert not strict
+
+
+def test_lower_precision_than_the_baseline_is_told():
+    (note,) = check(lambda a, b: a.bfloat16() @ b.bfloat16(), torch.mm, A, B).notes
+
+    assert note == "the candidate computes in bfloat16, the baseline in float32: held to bfloat16"
+
+
+def test_tolerances_of_elements_replace_the_rule():
+    def biased(a, b):
+        return a @ b + 1e-3
+
+    assert not check(biased, torch.mm, A, B)
+    assert check(biased, torch.mm, A, B, atol=1e-2, rtol=0.0)
+    assert not check(biased, torch.mm, A, B, atol=1e-4, rtol=0.0)
+
+
+def test_modules_are_compared_with_the_same_parameters():
+    new, ref = torch.nn.Linear(4, 3), torch.nn.Linear(4, 3)
+    before = new.weight.clone()
+    found = check(new, ref, torch.randn(5, 4))
+    names = {each.name for each in found.cases[0].agreements}
+
+    assert found
+    assert names == {"output 0", "grad of input 0", "grad of weight", "grad of bias"}
+    assert torch.equal(new.weight, before)
+
+
+def test_inputs_are_left_as_they_were():
+    x = torch.ones(4, 4)
+    check(lambda x: x.mul_(2) if not x.requires_grad else x * 2, lambda x: x * 2, x, grads=False)
+
+    assert torch.equal(x, torch.ones(4, 4))
+    assert not x.requires_grad
+
+
+def test_without_a_float64_path_a_formula_gives_the_reference():
+    def kernel(x):
+        if x.dtype == torch.float64:
+            raise RuntimeError("not implemented for 'Double'")
+        return x * 2
+
+    plain = check(lambda x: x + x, kernel, X)
+    formula_given = check(lambda x: x + x, kernel, X, formula=lambda x: x * 2)
+
+    assert {case.reference for case in plain.cases} == {"the baseline itself"}
+    assert {case.reference for case in formula_given.cases} == {"float64 by formula"}
+    assert plain
+    assert formula_given
+
+
+def test_a_function_without_tensors_cannot_be_checked():
+    with pytest.raises(CannotTellError):
+        check(lambda x: None, lambda x: None, X)
+
+
+def test_inputs_that_cannot_be_cut_are_told():
+    square = torch.randn(8, 8)
+    found = check(lambda x: x @ square, lambda x: x @ square, square)
+
+    assert found
+    assert found.notes == ()
+    uncut = check(lambda x: torch.linalg.det(x), torch.linalg.det, square)
+    assert uncut.notes[0].startswith("batch 1 was not tried") or "batch 3" in uncut.notes[0]
+
+
+def test_the_public_name():
+    assert boundby.check is check
+
+
+@pytest.mark.parametrize(
+    ("shape", "layouts"),
+    [
+        ((), ("contiguous",)),
+        ((4,), ("contiguous", "expanded", "contiguous")),
+        ((4, 3), ("contiguous", "transposed 0 1", "expanded", "contiguous")),
+        (
+            (2, 8, 5, 4),
+            ("contiguous", "transposed 2 3", "transposed 1 2", "transposed 0 1", "expanded",
+             "contiguous"),
+        ),
+        ((1, 3), ("contiguous",)),
+    ],
+)  # fmt: skip
+def test_layouts_of_a_shape(shape, layouts):
+    assert grad_layouts(shape) == layouts
+
+
+def test_a_layout_keeps_the_values():
+    values = torch.randn(2, 3, 4)
+    transposed = laid_out(values, "transposed 1 2")
+
+    assert torch.equal(values, transposed)
+    assert not transposed.is_contiguous()
+    assert laid_out(values, "expanded").stride()[0] == 0
+
+
+def test_fresh_values_keep_type_place_and_range():
+    x, index = torch.randn(1000) * 3 + 5, torch.tensor([0, 7, 2])
+    fresh, order, word = redrawn([x, index, "sum"], seed=1)
+
+    assert not torch.equal(fresh, x)
+    assert float(fresh.mean()) == pytest.approx(5, abs=0.5)
+    assert sorted(order.tolist()) == [0, 2, 7]
+    assert word == "sum"
+
+
+def test_limits_grow_with_the_error_of_the_baseline_and_never_vanish():
+    assert limit("float32", 10_000, 1e-4) == 2e-4
+    assert limit("bfloat16", 10_000, 4e-3) == pytest.approx(1.2e-2)
+    assert limit("float32", 10_000, 0.0) == 1e-5
+    assert limit("float32", 10_000, 1e-4, k=5) == pytest.approx(5e-4)
+
+
+# Losses of the case study on an H200, torch 2.11, 20 steps (boundby's own measurement).
+FP32 = [1.53767, 2.63386, 3.23188, 2.87703, 2.26214, 2.2342, 1.91835, 1.38603, 1.1287, 0.93256,
+        0.84053, 0.76644, 0.6947, 0.64944, 0.609, 0.57333, 0.54088, 0.51159, 0.48967, 0.51135]  # fmt: skip
+OTHER_BATCH = [1.53929, 2.58233, 3.32027, 2.87144, 2.23288, 2.11797, 1.8994, 1.38147, 1.16692,
+               0.91782, 0.82827, 0.7391, 0.67194, 0.6187, 0.58124, 0.54573, 0.51292, 0.48461,
+               0.46666, 0.56824]  # fmt: skip
+BF16 = [1.53786, 2.63833, 3.2287, 2.87629, 2.25622, 2.23323, 1.92491, 1.39225, 1.12752, 0.93189,
+        0.84033, 0.76743, 0.69468, 0.64951, 0.60945, 0.57347, 0.54088, 0.51145, 0.48864, 0.50783]  # fmt: skip
+LATE = [*BF16[:18], 0.48, 0.43]  # 2% off at one step, 16% at the next, where the loss turns
+WRONG = [1.53786, 2.51246, 2.84935, 2.05022, 1.53763, 1.17756, 0.97144, 0.8196, 0.75027, 0.70569,
+         0.63611, 0.57576, 0.54818, 0.49816, 0.46152, 0.47238, 0.57454, 0.56906, 0.59173, 0.52259]  # fmt: skip
+
+
+@pytest.mark.parametrize(("curve", "passed"), [(FP32, True), (BF16, True), (LATE, True)])
+def test_correct_losses_of_the_case_study_pass(curve, passed):
+    assert compare_curves(curve, [FP32, OTHER_BATCH]).passed is passed
+
+
+def test_wrong_gradients_of_the_case_study_fail_and_are_dated():
+    found = compare_curves(WRONG, [FP32, OTHER_BATCH])
+
+    assert not found.passed
+    assert found.leaves_at == 1
+    assert "leaves at step 1" in str(found)
+
+
+def test_a_loss_that_is_not_a_number_is_outside():
+    assert not compare_curves([float("nan")] * 20, [FP32, OTHER_BATCH]).passed
+    with pytest.raises(CannotTellError, match="not finite"):
+        compare_curves(FP32, [[float("inf")] * 20, FP32])
+
+
+def make_step(scale=1.0):
+    def make():
+        model = torch.nn.Linear(8, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        x = torch.randn(32, 8)
+        target = x.sum(1, keepdim=True)
+
+        def step():
+            loss = ((model(x) - target) ** 2).mean()
+            optimizer.zero_grad()
+            (loss * scale).backward()
+            optimizer.step()
+            return loss
+
+        return step
+
+    return make
+
+
+def test_training_steps_are_compared_from_the_same_seed():
+    assert check_training(make_step(), make_step(), steps=8).passed
+    assert not check_training(make_step(3.0), make_step(), steps=12).passed
+    with pytest.raises(CannotTellError, match="two seeds"):
+        check_training(make_step(), make_step(), seeds=1)
