@@ -5,30 +5,39 @@ read -> timeline -> replay -> evidence -> verdict -> prescriptions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
 
 from boundby.diagnosis import Diagnosis
+from boundby.errors import UsageError
+from boundby.evidence.beside import with_beside
 from boundby.evidence.causes import find_causes
+from boundby.evidence.facts import Evidence, Place
 from boundby.evidence.marks import mark_launches
-from boundby.evidence.observed import Observed, observe, read_signs
+from boundby.evidence.observed import Observed, observe, read_signs, with_roofs
+from boundby.evidence.roofs import Held, hold, read_roofline
 from boundby.evidence.signs import Signs
-from boundby.prescribe.case import Case
+from boundby.prescribe.case import NO_LIVE, Case, Live
 from boundby.prescribe.order import prescribe
-from boundby.read.recording import Device, Quality, Recording
+from boundby.read.recording import Quality, Recording
 from boundby.replay.build import build_program
-from boundby.replay.calibrate import MOST_POINTS, Calibrated, calibrate
-from boundby.replay.ladder import Step, climb_down
-from boundby.replay.parts import part_of_rows
+from boundby.replay.calibrate import MOST_POINTS, Calibrated, MeasuredBy, calibrate
+from boundby.replay.ladder import Floor, Step, climb_down
+from boundby.replay.marked_edits import kernels_at_roofline
+from boundby.replay.marks import Marks
+from boundby.replay.parts import part_of_rows, split_at_roofline
 from boundby.replay.program import Program
 from boundby.replay.split import DeviceSplit, split_device
 from boundby.replay.values import Estimate, Part, WaterfallPart, WhatIf
 from boundby.replay.waterfall import descend, waterfall
 from boundby.replay.whatif import what_ifs
-from boundby.roofline.devices import match_device
-from boundby.roofline.kernels import KernelRoofs, measure_kernels
+from boundby.roofline.ceilings import Peaks
+from boundby.roofline.measured import MeasuredCeilings
 from boundby.timeline.timeline import Timeline, build_timeline
-from boundby.verdict.classes import class_of, leading_part, shares_of
+from boundby.verdict.classes import HOST_CLASS, class_of, leading_part, shares_of
 from boundby.verdict.decide import Outlook, decide, undecided, voiding
 from boundby.verdict.decision import DecisionPath, Rung, Verdict
 from boundby.verdict.next import NextCommand, next_commands
@@ -36,6 +45,10 @@ from boundby.verdict.path import walk
 
 __all__ = ["Diagnosis", "NextCommand", "Options", "diagnose"]
 
+MOSTLY_ASSUMED = 0.25
+"""Host scale of a prior below which the clean host line is assumed more than seen."""
+ANOTHER_PROGRAM = 0.5
+"""A told step this far from any replay is of another program, or in another unit."""
 NO_LAUNCHES = (
     "no device work could be joined to a launch inside a step, so the two timelines cannot be "
     "rebuilt; record again with both CPU and CUDA activities over whole steps"
@@ -49,38 +62,64 @@ class Options:
     Attributes:
         step_ms: Step time measured without a profiler.
         submit_ms: Host time to submit one step without waiting.
+        clean: Whether both were measured beside the recording, in the same run.
+        live: What only a live run knows.
+        facts: Facts measured beside the recording.
+        places: Exact lines of each kind of wait.
+        peaks: Peaks of the device, in place of those of the table.
+        measured: Ceilings measured on devices of some kinds; those of another kind are left alone.
+        void: Why the recording may carry no verdict, beyond its own quality.
     """
 
     step_ms: float | None = None
     submit_ms: float | None = None
+    clean: bool = False
+    live: Live = NO_LIVE
+    facts: tuple[Evidence, ...] = ()
+    places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    peaks: Peaks | None = None
+    measured: tuple[MeasuredCeilings, ...] = ()
+    void: str | None = None
 
 
-def diagnose(recording: Recording, options: Options = Options()) -> Diagnosis:
+NOTHING_MORE = Options()
+
+
+def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis:
     """Diagnose one recording.
 
     A recording that cannot carry a verdict gives ``undecided`` with the reason, never an error.
     """
     timeline = build_timeline(recording)
     program = build_program(timeline)
-    reason = voiding(recording.quality) or (None if len(program.work) else NO_LAUNCHES)
+    reason = options.void or voiding(recording.quality)
+    reason = reason or (None if len(program.work) else NO_LAUNCHES)
     if reason:
-        return _undecided(timeline, program, reason)
-    roofs = _hold_against_roofs(timeline, program)
-    split = split_device(timeline, part_of_rows(timeline, roofs))
-    calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms)
-    outlook = _outlook(calibrated, program, split)
+        return _undecided(timeline, program, reason, options)
+    held = hold(timeline, program, MOST_POINTS, options.peaks, options.measured)
+    split = split_device(timeline, part_of_rows(timeline, held.roofs))
+    measured_by: MeasuredBy = "clean-pass" if options.clean else "step-ms"
+    calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms, measured_by)
+    missed = _missed(calibrated, options)
+    outlook = _outlook(calibrated, program, split, doubtful=bool(missed))
     observed = observe(timeline, program, calibrated, outlook.clean)
+    observed = with_beside(observed, options.facts, options.places)
     signs, launched = read_signs(timeline, observed)
+    marks = mark_launches(launched, held.roofs, held.device)
+    roofline = read_roofline(held, launched, marks, calibrated.step.estimate)
+    host_leads = _leading(outlook.clean) in HOST_CLASS
+    observed = with_roofs(observed, roofline, host_sets_step=host_leads)
     causes = find_causes(signs, observed.syncs)
     verdict = decide(outlook, causes, frozenset(e.id for e in observed.evidence))
-    marks = mark_launches(launched, roofs, _device(timeline))
     findings = _Findings(
         verdict=verdict,
         path=walk(verdict, observed.device, observed.host, shares_of(outlook.clean)),
         what_if=what_ifs(calibrated, marks),
-        ladder=_rungs(climb_down(calibrated.clean, split, _leading)),
+        ladder=_rungs(climb_down(calibrated.clean, split, _leading, _floor(split, held, marks))),
+        missed=missed,
     )
     case = _case(recording, observed, signs, findings, calibrated.step)
+    case = replace(case, live=options.live)
     return _diagnosis(timeline, program, observed, findings, case)
 
 
@@ -92,11 +131,14 @@ class _Findings:
     path: DecisionPath | None = None
     what_if: tuple[WhatIf, ...] = ()
     ladder: tuple[Rung, ...] = ()
+    missed: float = 0.0
+    """How far the replay stays from a told step, relative."""
 
 
-def _undecided(timeline: Timeline, program: Program, reason: str) -> Diagnosis:
+def _undecided(timeline: Timeline, program: Program, reason: str, options: Options) -> Diagnosis:
     """What was observed, without a verdict or any estimate, and why."""
     observed = observe(timeline, program if len(program.work) else None, None)
+    observed = with_beside(observed, options.facts, options.places)
     return _diagnosis(timeline, program, observed, _Findings(undecided(reason)), None)
 
 
@@ -107,7 +149,7 @@ def _diagnosis(
     return Diagnosis(
         source=recording.source,
         caliber=recording.caliber,
-        quality=_quality(recording, program),
+        quality=_quality(recording, program, findings.missed),
         steps=observed.steps,
         calibration=observed.calibration,
         devices=tuple(recording.devices),
@@ -124,29 +166,47 @@ def _diagnosis(
         syncs=observed.syncs,
         next=next_commands(findings.verdict, recording.source.path),
         evidence=observed.evidence,
+        roofline=observed.roofline,
     )
 
 
-def _hold_against_roofs(timeline: Timeline, program: Program) -> KernelRoofs:
-    """Device rows of the middle steps held against the roofs of their device."""
-    first, last = program.middle_steps(MOST_POINTS)
-    rows = timeline.rows[(timeline.row_step >= first) & (timeline.row_step < last)]
-    device = _device(timeline) or Device(timeline.device, "")
-    match = match_device(device.name, device.memory_bytes, device.multiprocessors)
-    return measure_kernels(timeline.recording, rows, match.ceilings)
+def _floor(split: DeviceSplit, held: Held, marks: Marks) -> Floor | None:
+    """The bottom of the ladder; None where no kernel's roof is known."""
+    if np.isnan(marks.floor_ns).all():
+        return None
+    edit = partial(kernels_at_roofline, marks=marks, bound=0)
+    return Floor(edit, split_at_roofline(split, held.roofs))
 
 
-def _device(timeline: Timeline) -> Device | None:
-    """The device the verdict is about, as the recording names it."""
-    return next((d for d in timeline.recording.devices if d.id == timeline.device), None)
-
-
-def _outlook(calibrated: Calibrated, recorded: Program, split: DeviceSplit) -> Outlook:
+def _outlook(
+    calibrated: Calibrated, recorded: Program, split: DeviceSplit, *, doubtful: bool
+) -> Outlook:
     """The waterfalls of the best estimate, of both ends of its range, and as recorded."""
     programs = [calibrated.clean, calibrated.low, calibrated.high]
-    if calibrated.calibration.source == "prior":
+    by_prior = calibrated.calibration.source == "prior"
+    if by_prior:
         programs.append(recorded.middle(MOST_POINTS))
-    return Outlook(*(waterfall(p, descend(p, split), split) for p in programs))
+    clean, low, high, *as_recorded = (waterfall(p, descend(p, split), split) for p in programs)
+    scale = calibrated.calibration.host_scale
+    assumed = by_prior and scale is not None and scale < MOSTLY_ASSUMED
+    return Outlook(clean, low, high, next(iter(as_recorded), None), doubtful or assumed)
+
+
+def _missed(calibrated: Calibrated, options: Options) -> float:
+    """How far the replay stays from the told step, relative.
+
+    Raises:
+        UsageError: The told step cannot be one of this program.
+    """
+    told = options.step_ms
+    missed = calibrated.misses(told) if told is not None else 0.0
+    if told is not None and missed > ANOTHER_PROGRAM and not options.clean:
+        raise UsageError(
+            f"--step-ms {told:g} cannot be a step of this recording: replayed with any host and "
+            f"clocks it takes {calibrated.step.estimate:.3g} ms",
+            "give milliseconds of one step of the same program, as the recording counts steps",
+        )
+    return missed
 
 
 def _leading(parts: Sequence[WaterfallPart]) -> Part:
@@ -177,13 +237,16 @@ def _case(
     )
 
 
-def _quality(recording: Recording, program: Program) -> tuple[Quality, ...]:
-    if not program.edge_waits:
-        return recording.quality
-    edge = Quality(
-        "edge-sync",
-        "info",
-        program.edge_waits,
-        "waits before the first and after the last launch are the recording's own: left out",
-    )
-    return (*recording.quality, edge)
+def _quality(recording: Recording, program: Program, missed: float) -> tuple[Quality, ...]:
+    """What the reader found, and what the replay did."""
+    found = list(recording.quality)
+    if program.edge_waits:
+        text = "waits before the first and after the last launch are the recording's own: left out"
+        found.append(Quality("edge-sync", "info", program.edge_waits, text))
+    if missed:
+        text = (
+            f"The told step stays {missed:.0%} away from what any host and clocks explain: the "
+            f"recording may be of another program, batch or machine."
+        )
+        found.append(Quality("step-not-met", "warning", 1, text))
+    return tuple(found)

@@ -19,15 +19,18 @@ Bools = npt.NDArray[np.bool_]
 
 def at_edges(timeline: Timeline, start: Ints) -> Bools:
     """bool[len(start)]: which waits, by their start (ns, inside steps), are the recording's own."""
+    edge = np.zeros(len(start), dtype=np.bool_)
     if not len(start) or not (timeline.launch_step != NONE).any():
-        return np.zeros(len(start), dtype=np.bool_)
+        return edge
     first, last = _launching(timeline)
-    step = timeline.steps.of(start)
+    step, own = timeline.steps.of(start), ~_inside_operators(timeline, start)
+    leading = np.flatnonzero(own & (start < first[step]))
+    trailing = np.flatnonzero(own & (start > last[step]))
     final = len(first) - 1
-    leading, trailing = start < first[step], start > last[step]
-    edge = leading & (step == 0) & (not _is_habit(step[leading], range(1, final + 1)))
-    edge |= trailing & (step == final) & (not _is_habit(step[trailing], range(final)))
-    return np.asarray(edge & ~_inside_operators(timeline, start))
+    at_begin, at_end = leading[step[leading] == 0], trailing[step[trailing] == final]
+    edge[at_begin[: len(at_begin) - _habit(step[leading], range(1, final + 1))]] = True
+    edge[at_end[_habit(step[trailing], range(final)) :]] = True
+    return edge
 
 
 def _launching(timeline: Timeline) -> tuple[Ints, Ints]:
@@ -40,9 +43,10 @@ def _launching(timeline: Timeline) -> tuple[Ints, Ints]:
     return first, last
 
 
-def _is_habit(steps: Ints, others: range) -> bool:
-    """Whether every other step has such a wait too; False where there is no other step."""
-    return bool(others) and set(others) <= set(steps.tolist())
+def _habit(steps: Ints, others: range) -> int:
+    """How many such waits every other step has; 0 where there is no other step."""
+    counts = np.bincount(steps, minlength=others.stop)[others.start : others.stop]
+    return int(counts.min()) if len(counts) else 0
 
 
 def _inside_operators(timeline: Timeline, start: Ints) -> Bools:

@@ -20,6 +20,7 @@ KINDS = {
     "cause": "causes",
     "evidence": "evidence",
     "quality": "quality",
+    "memory": "memory",
     "term": "terms",
 }
 """Folder of each kind, in the order in which they are listed and looked up."""

@@ -30,7 +30,7 @@ CLEAR_LEAD = 0.60
 """Share of device time that the leading kind needs for a strong device class."""
 
 BECAUSE: dict[Part, tuple[str, ...]] = {
-    "data": ("loader-wait", "loader-function", "idle-period", "device-busy"),
+    "data": ("loader-wait", "loader-line", "loader-function", "idle-period", "device-busy"),
     "sync": (
         "sync-cost",
         "wait-item",
@@ -39,10 +39,28 @@ BECAUSE: dict[Part, tuple[str, ...]] = {
         "wait-host-copy",
         "device-busy",
     ),
-    "python": ("python-time", "python-function", "device-busy", "launches"),
+    "python": ("python-time", "python-line", "python-function", "device-busy", "launches"),
     "submission": ("submission-time", "launches", "kernel-median", "device-busy"),
-    "device-compute": ("device-busy", "device-compute", "queue-delay"),
-    "device-memory": ("device-busy", "device-memory", "queue-delay"),
+    "device-compute": (
+        "device-busy",
+        "device-compute",
+        "roof-compute",
+        "fp32-products",
+        "small-kernels",
+        "mfu",
+        "queue-delay",
+    ),
+    "device-memory": (
+        "device-busy",
+        "device-memory",
+        "roof-memory",
+        "score-traffic",
+        "layout-conflict",
+        "cast-traffic",
+        "chain-traffic",
+        "special-bound",
+        "queue-delay",
+    ),
     "device-other": ("device-busy",),
     "device-copy": ("device-copy", "device-busy"),
     "device-communication": ("device-communication", "device-busy"),
@@ -57,12 +75,14 @@ class Outlook:
     Attributes:
         low, high: Both ends of the range.
         recorded: The program as recorded, observer included; None where the step was measured.
+        doubtful: Whether the estimate rests on little: nothing of it makes a strong verdict.
     """
 
     clean: Sequence[WaterfallPart]
     low: Sequence[WaterfallPart]
     high: Sequence[WaterfallPart]
     recorded: Sequence[WaterfallPart] | None = None
+    doubtful: bool = False
 
     @property
     def tests(self) -> list[Sequence[WaterfallPart]]:
@@ -101,6 +121,8 @@ def decide(outlook: Outlook, causes: Mapping[str, str], known: frozenset[str]) -
 
 def _strength(lead: Part, outlook: Outlook) -> Strength:
     shares = shares_of(outlook.clean)
+    if outlook.doubtful or _unexplained(lead, shares):
+        return "weak"
     agreeing = [class_of(leading_part(shares_of(t))) == class_of(lead) for t in outlook.tests]
     in_range, everywhere = all(agreeing[:2]), all(agreeing)
     if lead in DEVICE_CLASS:
@@ -109,6 +131,11 @@ def _strength(lead: Part, outlook: Outlook) -> Strength:
     if everywhere and shares[lead] >= STRONG_SHARE and _leads_host(lead, shares):
         return "strong"
     return "moderate" if in_range and shares[lead] >= MODERATE_SHARE else "weak"
+
+
+def _unexplained(lead: Part, shares: Mapping[Part, float]) -> bool:
+    """Whether gaps and work of unknown kind take more of the device than what names the class."""
+    return lead in DEVICE_CLASS and shares.get("device-other", 0.0) > shares[lead]
 
 
 def _leads_host(lead: Part, shares: Mapping[Part, float]) -> bool:

@@ -24,10 +24,14 @@ def next_commands(verdict: Verdict, path: str) -> tuple[NextCommand, ...]:
     tables = NextCommand(
         f"boundby trace {shlex.quote(path)} --ops 15", "operators: which calls take the time"
     )
+    roofs = NextCommand(
+        f"boundby trace {shlex.quote(path)} --roofline",
+        "roofs: what each operator reaches and loses",
+    )
     kernel = NextCommand(
         "ncu --set full --csv --page raw ... > kernel.csv",
         "inside one kernel: why it is slow (Nsight Compute)",
     )
     if verdict.name in ("memory-bound", "compute-bound"):
-        return (explain, tables, kernel)
+        return (explain, roofs, kernel)
     return (explain, tables)
