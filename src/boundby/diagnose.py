@@ -47,8 +47,8 @@ __all__ = ["Diagnosis", "NextCommand", "Options", "diagnose"]
 
 MOSTLY_ASSUMED = 0.25
 """Host scale of a prior below which the clean host line is assumed more than seen."""
-ANOTHER_PROGRAM = 0.5
-"""A told step this far from any replay is of another program, or in another unit."""
+ANOTHER_PROGRAM = 2.0
+"""A told step this many times above or below any replay is of another program, or unit."""
 NO_LAUNCHES = (
     "no device work could be joined to a launch inside a step, so the two timelines cannot be "
     "rebuilt; record again with both CPU and CUDA activities over whole steps"
@@ -198,15 +198,16 @@ def _missed(calibrated: Calibrated, options: Options) -> float:
     Raises:
         UsageError: The told step cannot be one of this program.
     """
-    told = options.step_ms
-    missed = calibrated.misses(told) if told is not None else 0.0
-    if told is not None and missed > ANOTHER_PROGRAM and not options.clean:
+    told, found = options.step_ms, calibrated.step.estimate
+    if told is None:
+        return 0.0
+    if max(told / found, found / told) > ANOTHER_PROGRAM and not options.clean:
         raise UsageError(
             f"--step-ms {told:g} cannot be a step of this recording: replayed with any host and "
-            f"clocks it takes {calibrated.step.estimate:.3g} ms",
+            f"clocks it takes {found:.3g} ms",
             "give milliseconds of one step of the same program, as the recording counts steps",
         )
-    return missed
+    return calibrated.misses(told)
 
 
 def _leading(parts: Sequence[WaterfallPart]) -> Part:

@@ -179,15 +179,27 @@ def _meet(quiet: Program, prior: HostPrior, target: float) -> Program:
     now = steady_ns(expected)
     if abs(now / target - 1) <= CLOSE:
         return expected
-    waits = int(expected.host_ns[list(WAITS)].sum()) / quiet.steps
-    if waits >= LEADS * now:
-        factor = _solve(lambda f: steady_ns(scaled_kinds(expected, WAITS, f)), target, HOST_LIMIT)
-        return scaled_kinds(expected, WAITS, factor)
+    if _waiting(expected) >= LEADS * now:
+        factor = _solve(lambda f: steady_ns(_scaled_waits(expected, f)), target, HOST_LIMIT)
+        return _scaled_waits(expected, factor)
     ends = steady_ns(scaled_host(quiet, prior.low)), steady_ns(scaled_host(quiet, prior.high))
     if ends[0] <= target <= ends[1]:
         scale = _solve(lambda s: steady_ns(scaled_host(quiet, s)), target, (prior.low, prior.high))
         return scaled_host(quiet, scale)
     return _beyond_host_range(quiet, prior, target)
+
+
+def _waiting(program: Program) -> float:
+    """Ns a step of host time that the profiler leaves alone, wake-ups included."""
+    wakes = np.maximum(program.points.wake, 0).sum()
+    return float(program.host_ns[list(WAITS)].sum() + wakes) / program.steps
+
+
+def _scaled_waits(program: Program, factor: float) -> Program:
+    scaled = scaled_kinds(program, WAITS, factor)
+    wake = scaled.points.wake
+    longer = np.where(wake > 0, np.rint(wake * factor).astype(np.int64), wake)
+    return replace(scaled, points=replace(scaled.points, wake=longer))
 
 
 def _beyond_host_range(quiet: Program, prior: HostPrior, target: float) -> Program:
