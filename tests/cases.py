@@ -21,7 +21,7 @@ from boundby.evidence.origins import Origins
 from boundby.evidence.precision import Precision
 from boundby.evidence.signs import Signs
 from boundby.evidence.switches import Switches
-from boundby.evidence.tables import SyncRow
+from boundby.evidence.tables import OpRow, RangeRow, SyncRow
 from boundby.evidence.updates import Update
 from boundby.evidence.uploads import Uploads
 from boundby.prescribe.case import Case, Live
@@ -64,6 +64,10 @@ def program(
     what_if: dict[str, float] | None = None,
     syncs: tuple[SyncRow, ...] = (),
     evidence: tuple[Evidence, ...] = (),
+    ops: tuple[OpRow, ...] = (),
+    ranges: tuple[RangeRow, ...] = (),
+    cause: str | None = None,
+    strength: str | None = None,
     device: str | None = "NVIDIA H200",
     launches: float | None = 400.0,
     kernel_us: float | None = 3.0,
@@ -73,7 +77,7 @@ def program(
     **signs: dict[str, Any],
 ) -> Case:
     return Case(
-        verdict=Verdict(bound, None, None, (), None),
+        verdict=Verdict(bound, cause, strength, (), None),
         step=Estimate(STEP_MS, 9.0, 11.0),
         shares=PARTS[bound] if parts is None else parts,
         what_if={edit: _what_if(edit, ms) for edit, ms in (what_if or {}).items()},
@@ -85,16 +89,27 @@ def program(
         caliber=Caliber(device=device),
         evidence={fact.id: fact for fact in evidence},
         syncs=syncs,
-        ops=(),
-        ranges=(),
+        ops=ops,
+        ranges=ranges,
         signs=Signs(**{group: GROUPS[group](**values) for group, values in signs.items()}),
         live=Live(**(live or {})),
     )
 
 
-def wait(kind: str, count: float = 1.0, depth: float | None = None, *places: str) -> SyncRow:
+def wait(
+    kind: str,
+    count: float = 1.0,
+    depth: float | None = None,
+    *places: str,
+    cost: float | None = None,
+) -> SyncRow:
     """One kind of wait; places as ``train.py:42``."""
-    return SyncRow(kind, count, depth, None, tuple(place(text) for text in places))
+    return SyncRow(kind, count, depth, cost, tuple(place(text) for text in places))
+
+
+def collective(name: str, calls: float = 1.0, device_ms: float = 0.0) -> OpRow:
+    """A collective as an operator: ``c10d::allreduce_``."""
+    return OpRow(name, calls, 0.0, 0.0, device_ms, device_ms)
 
 
 def place(text: str) -> Place:

@@ -1,5 +1,6 @@
 """Diagnoses written by hand, one a class of program: what the reports and the command are given."""
 
+import roofs
 from boundby.diagnose import Diagnosis
 from boundby.evidence.facts import Evidence, Place
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
@@ -298,6 +299,7 @@ def device_bound() -> Diagnosis:
                 "device-busy", 0.9975, "share", "The device works >99% of the step.", "measured"
             ),
         ),
+        roofline=roofs.known(),
     )
 
 

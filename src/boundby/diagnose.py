@@ -164,7 +164,7 @@ def _diagnosis(
         ranges=observed.ranges,
         ops=observed.ops,
         syncs=observed.syncs,
-        next=next_commands(findings.verdict, recording.source.path),
+        next=next_commands(findings.verdict, recording.source.path, recording.caliber.device),
         evidence=observed.evidence,
         roofline=observed.roofline,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from boundby.evidence.facts import Evidence
+from boundby.evidence.roofs import Roofline
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
 from boundby.prescribe.prescription import Prescription
 from boundby.read.recording import Caliber, Device, Quality, Source
@@ -37,3 +38,4 @@ class Diagnosis:
     syncs: tuple[SyncRow, ...]
     next: tuple[NextCommand, ...]
     evidence: tuple[Evidence, ...]
+    roofline: Roofline | None = None

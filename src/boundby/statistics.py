@@ -26,6 +26,7 @@ ABSOLUTE_FLOOR_NS = 200.0
 
 FEWEST_PAIRS = 6
 """With fewer pairs no rank test reaches 95%: 2 / 2^6 is the first below 5%."""
+EXACT_PAIRS = 50
 RESAMPLES = 2000
 LAST_QUINTILE = 5
 """Drift compares the first fifth of the samples with the last."""
@@ -127,7 +128,7 @@ def paired_ratio(
     """Ratio of samples taken in turns: what drifts slowly hits both of a pair and cancels.
 
     Hodges-Lehmann estimate of the log ratio and Wilcoxon's signed-rank interval around it
-    (Hollander and Wolfe, Nonparametric Statistical Methods, 3.2 and 3.3), normal approximation.
+    (Hollander and Wolfe, Nonparametric Statistical Methods, 3.2 and 3.3).
 
     Raises:
         ValueError: Fewer than ``FEWEST_PAIRS`` pairs, unequal numbers, or a time of zero.
@@ -146,10 +147,24 @@ def _walsh_interval(differences: Floats, confidence: float) -> tuple[float, floa
     n = len(differences)
     rows, columns = np.triu_indices(n)
     means = np.sort((differences[rows] + differences[columns]) / 2)
-    centre = n * (n + 1) / 4
-    spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-    below = max(math.floor(centre - normal_quantile(confidence) * spread), 0)
+    below = _rank_below(n, confidence)
     return float(means[below]), float(np.median(means)), float(means[-1 - below])
+
+
+def _rank_below(n: int, confidence: float) -> int:
+    """Largest signed-rank sum that so few or fewer chances reach, from the low end.
+
+    Exact for few pairs, by counting the subsets of 1 to n with each sum; else the normal
+    approximation.
+    """
+    tail = (1 - confidence) / 2
+    if n > EXACT_PAIRS:
+        spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        return max(math.floor(n * (n + 1) / 4 - normal_quantile(confidence) * spread), 0)
+    chances = np.ones(1)
+    for rank in range(1, n + 1):
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    return max(int(np.searchsorted(np.cumsum(chances), tail, side="right")) - 1, 0)
 
 
 def separate_ratio(

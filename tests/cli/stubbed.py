@@ -14,6 +14,7 @@ import boundby.diagnose
 import boundby.read
 from boundby.cli import main
 from boundby.errors import UnreadableError
+from boundby.verdict.next import next_commands
 from diagnoses import device_bound, launch_bound, sync_bound, undecided
 
 MAKERS = {
@@ -21,6 +22,7 @@ MAKERS = {
     "sync": sync_bound,
     "device": device_bound,
     "nothing": undecided,
+    "tables": launch_bound,
 }
 
 
@@ -42,7 +44,10 @@ def diagnose(recording, options):
     steps = made.steps
     if options.step_ms is not None:
         steps = replace(steps, unprofiled_ms=replace(steps.unprofiled_ms, estimate=options.step_ms))
-    return replace(made, source=source, steps=steps)
+    following = made.next
+    if recording.source.stem == "tables":
+        following = next_commands(made.verdict, recording.source.path)
+    return replace(made, source=source, steps=steps, next=following)
 
 
 boundby.read.read_recording = read_recording

@@ -79,6 +79,22 @@ def test_explain_lists_every_id_grouped(boundby):
     assert max(map(len, lines)) <= 100
 
 
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("sdpa", "sdpa  (prescription)"),
+        ("fused-optimizer", "fused-optimizer  (prescription)"),
+        ("fused_optimizer", "what-if  (term)"),
+        ("cuda_graph", "cuda-graph  (prescription)"),
+        ("because", "page  (term)"),
+        ("do first", "page  (term)"),
+        ("drained_ms", "json  (term)"),
+    ],
+)
+def test_explain_knows_changes_and_the_words_of_a_page(boundby, name, start):
+    assert boundby("explain", name).stdout.startswith(f"{start}\n")
+
+
 def test_explain_as_json(boundby):
     topic = json.loads(boundby("explain", "item", "--json").stdout)
     every = json.loads(boundby("explain", "--json").stdout)

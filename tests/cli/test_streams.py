@@ -180,6 +180,32 @@ def test_what_the_user_measured_reaches_the_diagnosis(stubbed):
     )
 
 
+def test_what_the_user_measured_is_part_of_the_next_command(stubbed):
+    given = ("--step-ms", "3.95", "--submit-ms", "2")
+    document = json.loads(stubbed("trace", "tables.json", *given, "--json").stdout)
+    plain = json.loads(stubbed("trace", "tables.json", "--json").stdout)
+
+    assert [each["command"] for each in document["next"]] == [
+        "boundby explain launch-bound",
+        "boundby trace tables.json --ops 15 --step-ms 3.95 --submit-ms 2",
+    ]
+    assert plain["next"][1]["command"] == "boundby trace tables.json --ops 15"
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_a_pipe_is_as_wide_as_columns_says(stubbed, columns):
+    lines = stubbed("trace", "launch.json", env={"COLUMNS": columns}).stdout.splitlines()
+
+    assert max(map(len, lines)) == int(columns)
+
+
+def test_json_into_a_json_file(stubbed, tmp_path):
+    done = stubbed("trace", "launch.json", "--json", "-o", tmp_path / "a.json")
+
+    assert done.returncode == 0
+    assert json.loads((tmp_path / "a.json").read_text("utf-8"))["schema_version"] == 1
+
+
 def test_tables_are_printed_when_asked_for(stubbed):
     plain = stubbed("trace", "launch.json")
     tables = stubbed("trace", "launch.json", "--ops", "2", "--ranges")

@@ -14,8 +14,10 @@ from tools.accuracy.__main__ import CANNOT_TELL, PAGE
 from tools.accuracy.glances import Compared, Glance, agreement, agrees, in_words, load_glances
 from tools.accuracy.markdown import estimate, interval, percent, table
 from tools.accuracy.measure import CrashError, Result, measure, twins_of
+from tools.accuracy.operations import CASES, Case, exact, rows
 from tools.accuracy.page import Section, page
 from tools.accuracy.questions import answers, busy_error, device_class
+from tools.accuracy.roofs import made_up, rates
 from tools.accuracy.scoring import distance, meets, percentile, width
 from tools.accuracy.truth import Truth, TruthSet, load_set
 
@@ -251,3 +253,48 @@ def test_without_recordings_the_page_stays_as_it_is(tmp_path):
     assert done.stdout == ""
     assert "no truth.jsonl" in done.stderr
     assert (PAGE.read_bytes() if PAGE.exists() else None) == before
+
+
+# --- Roofline
+
+
+def test_the_operations_of_at_least_forty_shapes_are_exact():
+    assert len(CASES) >= 40
+    assert [case for case in CASES if case not in exact()] == []
+
+
+def test_a_wrong_or_missing_count_is_told():
+    wrong = Case("mm", "8 x 4 x 2", [(8, 4), (4, 2)], 127)
+    missing = Case("fancy", "8", [(8,)], 8)
+    table = rows([wrong, missing])
+
+    assert exact([wrong, missing]) == []
+    assert table[2:] == [
+        "| mm | 8 x 4 x 2 | 127 | 128 | no |",
+        "| fancy | 8 | 8 | not counted | no |",
+    ]
+
+
+def test_what_needs_no_recording_is_met():
+    operations, fusion = made_up()
+
+    assert operations.met
+    assert (fusion.measured, fusion.met) == ("20 N to 12 N bytes, 1.67x", True)
+
+
+def chain(operators):
+    said = {**DOCUMENT, "roofline": operators and {"operators": operators}}
+    return result(said, file="h200/elementwise_chain.json.gz")
+
+
+def test_rates_are_asked_of_the_recordings_that_have_them():
+    gelu = {"name": "aten::gelu", "gbs": 4250.0}
+    mul = {"name": "aten::mul", "gbs": 3900.0}
+    found = rates([result(), chain([gelu, mul])])
+
+    assert [(a.measured, a.met) for a in found] == [
+        ("4.25 TB/s", True),
+        ("3.90 TB/s", False),
+        ("not said", False),
+    ]
+    assert {a.measured for a in rates([chain(None)])} == {"not said"}

@@ -31,9 +31,7 @@ class StopInTime(TrainerCallback):
 
 def main():
     chosen = arguments(__doc__)
-    config = GPT2Config(
-        vocab_size=128, n_positions=LENGTH, n_embd=64, n_layer=size(6, 2), n_head=4
-    )
+    config = GPT2Config(vocab_size=128, n_positions=LENGTH, n_embd=64, n_layer=size(6, 2), n_head=4)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(
             model=GPT2LMHeadModel(config),

@@ -1,12 +1,12 @@
 """Many small layers train on a small batch: the host launches, the device waits."""
 
 import torch
-from common import DEVICE, arguments, finish, graphed, lasting, mlp, size
+from common import CUDA, DEVICE, arguments, finish, graphed, lasting, mlp, size
 
 
-def build(capturable: bool = False):
+def build():
     model = mlp(64, size(24, 6))
-    optimizer = torch.optim.AdamW(model.parameters(), capturable=capturable)
+    optimizer = torch.optim.AdamW(model.parameters(), capturable=CUDA)
     x = torch.randn(16, 64, device=DEVICE)
 
     def step():
@@ -27,4 +27,4 @@ if __name__ == "__main__":
         losses.append(step())
     if chosen.losses:
         chosen.losses.write_text(repr([loss.item() for loss in losses]), "utf-8")
-    finish(chosen, step, {"graph": lambda: graphed(build(capturable=True))})
+    finish(chosen, step, {"graph": lambda: graphed(build())})

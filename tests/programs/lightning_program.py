@@ -9,17 +9,17 @@ from common import CUDA, arguments, mlp, size
 from torch.utils.data import DataLoader, TensorDataset
 
 try:
-    import lightning as L
+    import lightning
 except ImportError:
-    import pytorch_lightning as L
+    import pytorch_lightning as lightning
 
-WIDTH = size(4096, 16)
+INPUTS, WIDTH = 16, size(4096, 16)
 
 
-class Network(L.LightningModule):
+class Network(lightning.LightningModule):
     def __init__(self, seconds):
         super().__init__()
-        self.body = mlp(WIDTH, 3)
+        self.body = torch.nn.Sequential(torch.nn.Linear(INPUTS, WIDTH), mlp(WIDTH, 3))
         self.until = time.monotonic() + seconds
 
     def training_step(self, batch, _index):
@@ -35,8 +35,8 @@ def main():
     chosen = arguments(__doc__)
     warnings.simplefilter("ignore")
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    rows = torch.randn(size(2048, 8) * 4, WIDTH)
-    trainer = L.Trainer(
+    batches = torch.randn(64, size(2048, 8), INPUTS)
+    trainer = lightning.Trainer(
         accelerator="cuda" if CUDA else "cpu",
         devices=1,
         max_steps=chosen.steps or 10**6,
@@ -47,7 +47,7 @@ def main():
         enable_model_summary=False,
     )
     seconds = 10**6 if chosen.steps else chosen.seconds
-    trainer.fit(Network(seconds), DataLoader(TensorDataset(rows), size(2048, 8)))
+    trainer.fit(Network(seconds), DataLoader(TensorDataset(batches), batch_size=None))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import pytest
 
 from boundby.statistics import (
     Ratio,
+    _rank_below,
     drift,
     judge,
     normal_quantile,
@@ -19,7 +20,7 @@ TIME_NS = 1e6
 
 
 def turns(generator, effect, pairs=PAIRS):
-    """Two programs measured in turns on a noisy machine: drift, 2% scatter, now and then a stall."""
+    """Two programs in turns on a noisy machine: drift, 2% scatter, now and then a stall."""
     common = np.exp(np.cumsum(generator.normal(0, 0.005, pairs)))
 
     def side(factor):
@@ -55,6 +56,16 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
     ratios = [paired_ratio(*turns(generator, 1.05)) for _ in range(200)]
 
     assert 0.9 <= np.mean([r.low <= 1.05 <= r.high for r in ratios]) <= 0.99
+
+
+@pytest.mark.parametrize(("n", "rank"), [(6, 0), (8, 3), (10, 8), (20, 52), (50, 434)])
+def test_ranks_are_those_of_the_tables(n, rank):
+    """Critical values of the signed-rank test, two-sided 5% (Wilcoxon's table)."""
+    assert _rank_below(n, 0.95) == rank
+
+
+def test_exact_and_approximate_ranks_meet():
+    assert abs(_rank_below(51, 0.95) - _rank_below(50, 0.95)) < 30
 
 
 def test_pairs_cancel_a_drift_that_separate_samples_do_not():

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools.accuracy import tables
+from tools.accuracy import operations, tables
 from tools.accuracy.glances import Compared, agreement
 from tools.accuracy.measure import Result
 from tools.accuracy.questions import answers
+from tools.accuracy.roofs import made_up, rates
 from tools.accuracy.truth import TruthSet
 
 INTRODUCTION = """\
@@ -52,6 +53,12 @@ The measured step of the unchanged program was told; the step of the twin is pre
 says `no estimate`, no edit applied to the recording.
 """
 
+OPERATIONS = """\
+What the rules count from the recorded sizes alone, against operations worked out by hand; a
+multiply-add is two. Products of attention over scores count in full, half with a causal mask; its
+backward pass has five.
+"""
+
 PUBLIC = """\
 Recordings published by others, on devices from V100 to MI300X and CPUs, with no measured truth. The
 glance is what an engineer sees in the timeline as recorded; the profiler's own cost is part of it.
@@ -78,6 +85,7 @@ def page(main: Section, extra: Sequence[Section], compared: Sequence[Compared], 
         INTRODUCTION.format(count=len(main.results), caliber=caliber(main)),
         *_block("## Summary", summary(main, compared)),
         *_tables(main, "##"),
+        *_block("## Operations", [OPERATIONS, *operations.rows()]),
         *_block("## Public recordings", [PUBLIC, *tables.glances(compared)]),
     ]
     for section in extra:
@@ -89,7 +97,8 @@ def page(main: Section, extra: Sequence[Section], compared: Sequence[Compared], 
 
 def summary(section: Section, compared: Sequence[Compared] = ()) -> list[str]:
     """The table of questions and answers."""
-    rows = answers(section.results)
+    rows = [*answers(section.results), *rates(section.results)]
+    rows += made_up() if compared else []
     return tables.summary([*rows, agreement(compared)] if compared else rows)
 
 

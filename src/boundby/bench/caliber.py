@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from boundby.bench.framework import has_cuda, tensors_in, torch
 from boundby.errors import UsageError
@@ -20,6 +20,7 @@ Metric = Literal["latency", "throughput"]
 NOT_COMPARED = ("git_commit", "is_dirty", "script_hash", "clocks")
 """The code is what is tested, and clocks are read, not set."""
 
+COMPILE_SWITCHES = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
 ALLOCATOR_VARIABLES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 
 
@@ -87,7 +88,7 @@ def under_test(across: Iterable[str]) -> frozenset[str]:
     Raises:
         UsageError: There is no such field.
     """
-    known = {each.name for each in fields(Caliber)} | set(FLAGS)
+    known = {each.name for each in fields(Caliber)} | set(FLAGS) | {"compiled"}
     names = frozenset(name.strip().replace("-", "_") for name in across if name.strip())
     unknown = sorted(names - known)
     if unknown:
@@ -117,13 +118,14 @@ def _shown(value: object) -> str:
     return "unknown" if value in (None, "") else str(value)
 
 
-def gather(known: Caliber, inputs: object, script: str | None = None) -> Caliber:
+def gather(known: Caliber, inputs: object, script: str | None = None, fn: object = None) -> Caliber:
     """The caliber of a call with these inputs, here and now.
 
     Args:
         known: What the caller knows: scope, metric, sizes, device ``cpu``.
         inputs: Arguments; their tensors name shapes and element types.
         script: File of the code under test, for its hash and its repository.
+        fn: What is measured, to tell whether it is compiled.
 
     Raises:
         UsageError: The scope or metric is none.
@@ -143,7 +145,10 @@ def gather(known: Caliber, inputs: object, script: str | None = None) -> Caliber
         cudnn=str(torch().backends.cudnn.version() or "") if on_device else "",
         torch=str(torch().__version__),
         python=platform.python_version(),
-        flags={name: str(read()) for name, read in FLAGS.items()},
+        flags={
+            "compiled": str(is_compiled(fn)),
+            **{name: str(read()) for name, read in FLAGS.items()},
+        },
         clocks=_clocks() if on_device else {},
         git_commit=commit,
         is_dirty=is_dirty,
@@ -155,13 +160,14 @@ def _short(dtype: object) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _compile_mode() -> str:
-    import sys  # noqa: PLC0415 -- only to look, never to import torch's compiler
+def is_compiled(fn: object) -> bool:
+    """Whether a function or module goes through torch.compile, as far as it shows."""
+    marks = ("_torchdynamo_orig_callable", "_orig_mod", "_compiled_call_impl")
+    return any(getattr(fn, mark, None) is not None for mark in marks)
 
-    dynamo: Any = sys.modules.get("torch._dynamo")
-    if dynamo is None:
-        return "off"
-    return "disabled" if getattr(dynamo.config, "disable", False) else "available"
+
+def _compile_switch() -> str:
+    return "off" if any(os.environ.get(name) == "1" for name in COMPILE_SWITCHES) else "on"
 
 
 FLAGS: dict[str, Callable[[], object]] = {
@@ -172,7 +178,7 @@ FLAGS: dict[str, Callable[[], object]] = {
     "grad_enabled": lambda: torch().is_grad_enabled(),
     "autocast": lambda: torch().is_autocast_enabled(),
     "threads": lambda: torch().get_num_threads(),
-    "compile": _compile_mode,
+    "compile": _compile_switch,
     "allocator": lambda: next((v for n in ALLOCATOR_VARIABLES if (v := os.environ.get(n))), ""),
 }
 """Settings that are read, by the name under which they are kept."""

@@ -132,14 +132,13 @@ def check(  # noqa: PLR0913 -- tolerances and variants, all by keyword
     cases = list(trial.cases("as given", inputs))
     cases += trial.first("fresh values", redrawn(inputs, seed + FRESH_SEED))
     notes = _lower_precision(known, lowest(precisions(ref, inputs)))
-    if layouts:
-        cases += trial.first("transposed", transposed_inputs(inputs))
+    variants = [("transposed", [transposed_inputs(inputs)])] if layouts else []
     sizes = default_sizes(inputs) if batch_sizes is None else batch_sizes
-    for size, ways in batches(inputs, sizes):
-        more = next(filter(None, (trial.if_possible(size, way) for way in ways)), None)
-        if more is None:
-            notes.append(f"batch {size} was not tried: the inputs cannot be cut along dimension 0")
-        cases += more or []
+    variants += [(f"batch {size}", ways) for size, ways in batches(inputs, sizes)]
+    for name, ways in variants:
+        more, why = trial.variant(name, ways)
+        cases += more
+        notes += [why] if why else []
     return Check(known, tuple(cases), tuple(notes))
 
 
@@ -174,13 +173,26 @@ class Trial:
         """The case of contiguous gradients alone."""
         return [self.case(name, inputs, CONTIGUOUS)]
 
-    def if_possible(self, size: int, inputs: Sequence[Any]) -> list[Case] | None:
-        """Cases of a batch size; None where the baseline does not take it."""
+    def variant(self, name: str, ways: Sequence[Sequence[Any]]) -> tuple[list[Case], str]:
+        """Cases of the first of several inputs that the baseline takes, or why there are none.
+
+        A candidate that refuses them is told, not failed: it gives no wrong result.
+        """
+        inputs = next((way for way in ways if not self._refusal(self.baseline.fn, way)), None)
+        if inputs is None:
+            return [], f"{name} was not tried: the baseline does not take it"
+        refusal = self._refusal(self.new, inputs)
+        if refusal:
+            return [], f"{name}: the candidate refuses it: {refusal}"
+        return list(self.cases(name, inputs)), ""
+
+    def _refusal(self, fn: Callable[..., object], inputs: Sequence[Any]) -> str:
+        """First line of the error that a function answers with; empty where it runs."""
         try:
-            run(self.baseline.fn, inputs, None, self.seed)
-        except (RuntimeError, ValueError, IndexError, AssertionError):
-            return None
-        return list(self.cases(f"batch {size}", inputs))
+            run(fn, inputs, None, self.seed)
+        except (RuntimeError, ValueError, IndexError, AssertionError) as error:
+            return (str(error).splitlines() or [type(error).__name__])[0]
+        return ""
 
     def case(self, name: str, inputs: Sequence[Any], layout: str) -> Case:
         """Run candidate, baseline and reference, and compare every tensor."""
@@ -213,13 +225,16 @@ class Trial:
 
     def _weights(self, layout: str) -> Weights:
         """The same values for every run, made once a shape on the CPU."""
+        made: dict[tuple[int, tuple[int, ...]], Tensor] = {}
 
         def weight(at: int, output: Tensor) -> Tensor | None:
             if not output.is_floating_point():
                 return None
-            generator = torch().Generator().manual_seed(self.seed + at)
-            values = torch().randn(output.shape, generator=generator, dtype=torch().float64)
-            values = values.to(dtype=output.dtype, device=output.device)
+            key = at, tuple(output.shape)
+            if key not in made:
+                generator = torch().Generator().manual_seed(self.seed + at)
+                made[key] = torch().randn(key[1], generator=generator, dtype=torch().float64)
+            values = made[key].to(dtype=output.dtype, device=output.device)
             fits = layout in grad_layouts(output.shape)
             return laid_out(values, layout if fits else CONTIGUOUS)
 

@@ -52,11 +52,17 @@ def read_device() -> DeviceReading | None:
             memory_mhz=nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
             power_state=nvml.nvmlDeviceGetPerformanceState(handle),
             celsius=nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
-            throttle=nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle),
+            throttle=_slowed(nvml, handle),
             others=sum(each.pid != os.getpid() for each in running) if len(running) > 1 else 0,
         )
-    except nvml.NVMLError:
+    except (nvml.NVMLError, AttributeError):  # not permitted, or another version of the library
         return None
+
+
+def _slowed(nvml: Any, handle: Any) -> int:  # noqa: ANN401 -- NVML's own
+    """Bits of the reasons; the function was renamed in NVML 12.2."""
+    read = getattr(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", None)
+    return int((read or nvml.nvmlDeviceGetCurrentClocksEventReasons)(handle))
 
 
 def _handle(nvml: Any) -> Any:  # noqa: ANN401 -- an NVML handle

@@ -132,3 +132,8 @@ class CudaMachine:
 def this_machine(device: str | None = None) -> Machine:
     """The machine that a function runs on: the GPU where there is one, unless told ``cpu``."""
     return CudaMachine() if device != "cpu" and has_cuda() else HostMachine()
+
+
+def is_cuda(machine: Machine) -> bool:
+    """Whether the machine is torch's own device: only there memory and driver can be asked."""
+    return isinstance(machine, CudaMachine)

@@ -10,9 +10,10 @@ from typing import Any
 from boundby.bench.caliber import Caliber, gather
 from boundby.bench.devices import read_device
 from boundby.bench.framework import tensors_in, torch
-from boundby.bench.machine import Machine, this_machine
+from boundby.bench.machine import Machine, is_cuda, this_machine
 from boundby.bench.result import Clock, Labels, Result, Work
 from boundby.bench.sampling import Plan, Samples, sample_device, sample_submit, sample_wall
+from boundby.bench.shapes import varying_shapes
 from boundby.bench.trust import Observed, examine
 from boundby.bench.warmup import LEAST_NS, warm_up
 from boundby.bench.work import count_work
@@ -60,7 +61,7 @@ def bench(  # noqa: PLR0913 -- the names of torch's Timer and of triton's do_ben
     """
     caliber = caliber or Caliber()
     seconds = rep / 1e3 if rep is not None else min_run_time
-    if seconds <= 0 or (number or 1) < 1 or (samples or 1) < 1:
+    if seconds <= 0 or any(each is not None and each < 1 for each in (number, samples)):
         raise UsageError("times and counts must be positive")
     job = Job(
         call=lambda: fn(*args, **keywords),
@@ -70,7 +71,7 @@ def bench(  # noqa: PLR0913 -- the names of torch's Timer and of triton's do_ben
     )
     labels = Labels(label, sub_label, description, name_of(fn))
     inputs = (args, keywords)
-    result = measure(job, labels, gather(caliber, inputs, source_of(fn)), inputs)
+    result = measure(job, labels, gather(caliber, inputs, source_of(fn), fn), inputs)
     return result if quantiles is None else _quantiles(result, quantiles)
 
 
@@ -89,8 +90,8 @@ def measure(job: Job, labels: Labels, caliber: Caliber, inputs: object = ()) -> 
     """The whole measurement of one job."""
     machine, plan = job.machine, job.plan
     warm = warm_up(_with_before(job), machine, job.warm_up_ns)
-    before = read_device() if machine.has_device else None
-    peak = _PeakMemory(machine)
+    before = read_device() if is_cuda(machine) else None
+    peak = PeakMemory(machine)
     submit = sample_submit(job.call, machine, plan)
     device = sample_device(job.call, machine, plan, Clock(submit.ns).summary.median)
     wall = sample_wall(job.call, machine, plan)
@@ -98,8 +99,8 @@ def measure(job: Job, labels: Labels, caliber: Caliber, inputs: object = ()) -> 
     if device.ns:
         clocks["device"] = _clock(device)
     peak_bytes = peak.above()
-    after = read_device() if machine.has_device else None
-    unused = _is_unused(job.call, inputs)
+    after = read_device() if is_cuda(machine) else None
+    unused, shapes = _is_unused(job.call, inputs), varying_shapes(_with_before(job))
     work = _count(job)
     return Result(
         labels=labels,
@@ -111,7 +112,7 @@ def measure(job: Job, labels: Labels, caliber: Caliber, inputs: object = ()) -> 
         work=work,
         is_cold=plan.cold,
         peak_bytes=peak_bytes,
-        trust=examine(Observed(clocks, warm, work, before, after, unused)),
+        trust=examine(Observed(clocks, warm, work, before, after, unused, shapes)),
     )
 
 
@@ -133,7 +134,7 @@ def _with_before(job: Job) -> Callable[[], object]:
 
 def _count(job: Job) -> Work:
     """The work of a call; nothing where there is no device to profile, or no profiler."""
-    if not job.machine.has_device or not job.count:
+    if not is_cuda(job.machine) or not job.count:
         return Work()
     try:
         return count_work(_with_before(job))
@@ -141,11 +142,11 @@ def _count(job: Job) -> Work:
         return Work()
 
 
-class _PeakMemory:
+class PeakMemory:
     """Device memory above what is in use now."""
 
     def __init__(self, machine: Machine) -> None:
-        self._is_known = machine.has_device and torch().cuda.is_initialized()
+        self._is_known = is_cuda(machine) and torch().cuda.is_initialized()
         if self._is_known:
             torch().cuda.reset_peak_memory_stats()
             self._base = torch().cuda.memory_allocated()
@@ -185,7 +186,8 @@ def _dropper(tensors: Iterable[Any] | None) -> Callable[[], object] | None:
 def name_of(fn: Callable[..., object]) -> str:
     """What a report calls a function."""
     inner = getattr(fn, "func", fn)  # functools.partial
-    return getattr(inner, "__qualname__", type(inner).__qualname__)
+    name = getattr(inner, "__qualname__", type(inner).__qualname__).rpartition("<locals>.")[2]
+    return name.rpartition(".")[2] if name.startswith("_") else name
 
 
 def source_of(fn: Callable[..., object]) -> str | None:

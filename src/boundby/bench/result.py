@@ -167,13 +167,22 @@ def load(path: str | Path) -> Result:
     except OSError as error:
         raise UnreadableError(f"{path}: {error.strerror}", "boundby bench -o result.json") from None
     try:
-        head: Any = msgspec.json.decode(raw)
-        if not isinstance(head, dict) or head.get("kind") != KIND:
-            raise UnreadableError(f"{path}: no result of boundby bench", "boundby bench --help")
-        if head.get("schema_version") != SCHEMA_VERSION:
-            raise UnreadableError(
-                f"{path}: written by another version of boundby", "measure it again"
-            )
-        return msgspec.convert(head, Result)
-    except msgspec.MsgspecError as error:
-        raise UnreadableError(f"{path}: damaged result: {error}", "measure it again") from None
+        return decode(msgspec.json.decode(raw), str(path))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise UnreadableError(f"{path}: no JSON", "boundby bench -o result.json") from None
+
+
+def decode(document: Any, name: str) -> Result:  # noqa: ANN401 -- what JSON gives
+    """A result from its saved form.
+
+    Raises:
+        UnreadableError: It is none; ``name`` says in the message what it was.
+    """
+    if not isinstance(document, dict) or document.get("kind") != KIND:
+        raise UnreadableError(f"{name}: no result of boundby bench", "boundby bench --help")
+    if document.get("schema_version") != SCHEMA_VERSION:
+        raise UnreadableError(f"{name}: written by another version of boundby", "measure it again")
+    try:
+        return msgspec.convert(document, Result)
+    except msgspec.ValidationError as error:
+        raise UnreadableError(f"{name}: damaged result: {error}", "measure it again") from None

@@ -112,7 +112,8 @@ def plain_attention() -> Iterator[None]:
 def precisions(fn: Callable[..., object], inputs: Sequence[Any]) -> frozenset[str]:
     """Floating element types in which a function computes, as its operators show them.
 
-    Compiled functions run uncompiled here; what a hand-written kernel does inside is not seen.
+    Of compiled functions the original runs: under a mode nothing is compiled, and torch may keep
+    it so. What a hand-written kernel does inside is not seen.
     """
     seen: set[str] = set()
     mode = torch_module("utils._python_dispatch").TorchDispatchMode
@@ -133,6 +134,7 @@ def precisions(fn: Callable[..., object], inputs: Sequence[Any]) -> frozenset[st
             )
             return result
 
+    plain = getattr(fn, "_torchdynamo_orig_callable", getattr(fn, "_orig_mod", fn))
     with Watch(), torch().no_grad():
-        fn(*[_copied(each, needs_grad=False) for each in inputs])
+        plain(*[_copied(each, needs_grad=False) for each in inputs])
     return frozenset(seen)

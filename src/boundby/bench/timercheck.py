@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from boundby.bench.machine import Machine, this_machine
+from boundby.bench.machine import Machine, is_cuda, this_machine
 from boundby.bench.result import Work
 from boundby.bench.trust import SKEWED, above_roofline
 from boundby.bench.work import count_work, is_impossible
@@ -73,7 +73,7 @@ def check_timer(
     machine.synchronize()
     seen = [_run(timer, machine) for _ in range(runs)]
     work = Work()
-    if fn is not None and machine.has_device:
+    if fn is not None and is_cuda(machine):
         work = count_work(lambda: fn(*args))
     missed = [*_judge(seen, work)]
     pending = summarize([each.pending_ns for each in seen]).median

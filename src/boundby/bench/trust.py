@@ -33,6 +33,7 @@ class Observed:
         work: Of a call.
         before, after: Readings of the device; None where there are none.
         is_unused: Whether nothing leaves the call.
+        shapes: What varies from call to call.
     """
 
     clocks: dict[str, Clock]
@@ -41,11 +42,12 @@ class Observed:
     before: DeviceReading | None = None
     after: DeviceReading | None = None
     is_unused: bool = False
+    shapes: tuple[Quality, ...] = ()
 
 
 def examine(seen: Observed) -> tuple[Quality, ...]:
     """Everything that speaks against a measurement, the worst first."""
-    found = [*_impossible(seen), *_statistics(seen), *_device(seen), *_caller(seen)]
+    found = [*_impossible(seen), *_statistics(seen), *_device(seen), *_caller(seen), *seen.shapes]
     order = ("fatal", "warning", "info")
     return tuple(sorted(found, key=lambda each: order.index(each.severity)))
 

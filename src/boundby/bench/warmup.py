@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from boundby.bench.framework import torch
-from boundby.bench.machine import Machine
+from boundby.bench.machine import Machine, is_cuda
 from boundby.units import NS_PER_MS, NS_PER_S
 
 WINDOW = 3
@@ -81,7 +81,7 @@ def warm_up(
         least_ns: Warm up at least so long.
         most_ns: And at most so long, however slow it still gets faster.
     """
-    first = [*_device_costs(machine)] if machine.has_device else []
+    first = [*_device_costs(machine)] if is_cuda(machine) else []
     began = machine.now_ns()
     with _counted(machine) as counters:
         taken = [_once(call, machine)]
@@ -145,7 +145,7 @@ def _read_counters(machine: Machine) -> _Counters:
         if name in metrics:
             counters.compile_s = float(sum(metrics[name]))
             break
-    if machine.has_device:
+    if is_cuda(machine):
         counters.segments = int(torch().cuda.memory_stats().get("segment.all.allocated", 0))
     return counters
 

@@ -13,21 +13,21 @@ MOST_PENDING = 4096
 
 def has_device() -> bool:
     """Whether the program uses a CUDA device by now; asking does not make it use one."""
-    import torch  # noqa: PLC0415
+    import torch
 
     return bool(torch.cuda.is_available() and torch.cuda.is_initialized())
 
 
 def is_capturing() -> bool:
     """Whether a graph is being captured: then nothing may be recorded or waited for."""
-    import torch  # noqa: PLC0415
+    import torch
 
     return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
 
 def synchronize() -> None:
     """Wait for the device, outside of steps; nothing without one."""
-    import torch  # noqa: PLC0415
+    import torch
 
     if has_device():
         torch.cuda.synchronize()
@@ -40,7 +40,7 @@ class DeviceClock:
     """
 
     def __init__(self, folder: RunFolder, every: int) -> None:
-        import torch  # noqa: PLC0415
+        import torch
 
         self._tape = folder.tape
         self._every = every

@@ -40,10 +40,14 @@ class Stacks:
         number = len(self._numbers)
         self._numbers[key] = number
         frames = [
-            # co_qualname: 3.11 and later
-            (code.co_filename, line, getattr(code, "co_qualname", code.co_name), code.co_firstlineno)
+            # The qualified name is there from Python 3.11 on.
+            (
+                code.co_filename,
+                line,
+                getattr(code, "co_qualname", code.co_name),
+                code.co_firstlineno,
+            )
             for code, line in key
         ]
         self._folder.note("stack", id=number, frames=frames)
         return number
-

@@ -34,7 +34,7 @@ class LoaderWatch:
 
     def install(self) -> None:
         """Replace ``__next__`` and the start of an iterator on their classes."""
-        from torch.utils.data import dataloader  # noqa: PLC0415
+        from torch.utils.data import dataloader
 
         base, loader = dataloader._BaseDataLoaderIter, dataloader.DataLoader  # noqa: SLF001
         self._next, begin = base.__next__, loader._get_iterator  # noqa: SLF001
@@ -139,7 +139,7 @@ def settings(loader: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def random_states() -> tuple[object, ...]:
     """The state of every generator that loading in this process may draw from."""
-    import torch  # noqa: PLC0415
+    import torch
 
     states: list[object] = [random.getstate(), bytes(torch.get_rng_state().numpy().tobytes())]
     if torch.cuda.is_initialized():

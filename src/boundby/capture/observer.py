@@ -11,6 +11,7 @@ from boundby.capture.compiled import compiled_frames
 from boundby.capture.device import is_capturing
 from boundby.capture.environment import surroundings
 from boundby.capture.frames import Stacks
+from boundby.capture.history import History
 from boundby.capture.loader import LoaderWatch
 from boundby.capture.passes import NS_PER_S, Pass, Scene, planned
 from boundby.capture.plan import Plan
@@ -53,14 +54,15 @@ class Observer:
         self._stacks: Stacks | None = None
         self._optimizers = OptimizerSteps(self.mark)
         self._loaders = LoaderWatch(self.mark)
+        self._history = History(wanted=plan.memory)
         self._modules = ModuleSteps(self.mark, lambda: self._steps < SOME_STEPS)
 
-    def install(self, *, automatic: bool = True) -> None:
+    def install(self) -> None:
         """Begin to listen for steps."""
         self._loaders.install()
-        if automatic:
-            self._optimizers.install()
-            self._modules.install()
+        self._history.install()
+        self._optimizers.install()
+        self._modules.install()
 
     def mark(self, source: str) -> None:
         """A step has ended, says this source.
@@ -77,8 +79,12 @@ class Observer:
             self._step(now)
         except Exception as error:  # noqa: BLE001 -- the program comes first
             self._give_up(f"{type(error).__name__}: {error}")
-        if self.is_over and self._plan.stop:
+        if self._ends_program():
             raise SystemExit(0)
+
+    def _ends_program(self) -> bool:
+        """Whether the program is to stop now."""
+        return self.is_over and self._plan.stop
 
     def close(self) -> None:
         """End the pass that is running, and listen no more; the program may go on."""
@@ -104,6 +110,7 @@ class Observer:
             self.folder = self._make_folder()
             self._stacks = Stacks(self.folder)
             self._loaders.write_to(self.folder)
+            self._history.write_to(self.folder)
         self.folder.note("source", source=source)
         return True
 
@@ -134,7 +141,9 @@ class Observer:
         typical = median(self._warm[-2 * WINDOW :])
         settled = self._has_settled()
         self.folder.note("warm-up", steps=self._steps, settled=settled)
-        scene = Scene(self.folder, self._plan, self._stacks, self._loaders, typical / NS_PER_S)
+        trains = self._source == "optimizer"
+        tools = self._stacks, self._loaders, self._history
+        scene = Scene(self.folder, self._plan, *tools, step_s=typical / NS_PER_S, trains=trains)
         self._todo = planned(scene)
         self._next_pass()
 
@@ -156,7 +165,6 @@ class Observer:
         self._end_pass(complete=True)
         assert self.folder is not None  # noqa: S101
         if not self._todo:
-            self.folder.note("surroundings", **surroundings(self._loaders))
             self.folder.note("done", steps=self._steps)
             self.is_over = True
             self._take_away()

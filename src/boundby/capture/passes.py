@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import gc
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Thread
 from time import perf_counter_ns
 from typing import Any
 
+from boundby.capture.compiled import untraced
 from boundby.capture.device import DeviceClock, has_device, synchronize
 from boundby.capture.frames import Stacks
+from boundby.capture.history import History
 from boundby.capture.loader import LoaderWatch
 from boundby.capture.plan import Plan
 from boundby.capture.sampling import LoopFinder, sampler
@@ -31,13 +33,16 @@ class Scene:
 
     Attributes:
         step_s: Seconds of a step when warm-up ended.
+        trains: Whether an optimizer closes the steps.
     """
 
     folder: RunFolder
     plan: Plan
     stacks: Stacks
     loaders: LoaderWatch
+    history: History
     step_s: float
+    trains: bool = False
 
     def steps_in(self, seconds: float, least: int, most: int) -> int:
         """How many steps take about that long."""
@@ -67,12 +72,13 @@ class Clean(Pass):
     """Marks alone: wall clock at each, and device events at every so many."""
 
     name = "clean"
+    _clock: DeviceClock | None = None
     EVERY_S = 0.002
     """An event costs a few microseconds: on short steps not every mark gets one."""
 
     def start(self, step: int) -> None:
-        """Begin with an event of its own."""
-        self._clock: DeviceClock | None = None
+        """Begin with an event of its own, and without a history of allocations."""
+        self.scene.history.pause()
         if has_device():
             every = max(1, min(32, round(self.EVERY_S / max(self.scene.step_s, 1e-6))))
             self._clock = DeviceClock(self.scene.folder, every)
@@ -88,6 +94,12 @@ class Clean(Pass):
         if self._clock is not None:
             synchronize()
             self._clock.resolve()
+
+
+class After(Clean):
+    """Clean steps after the trace: what the profiler leaves behind, and how the machine drifts."""
+
+    name = "after"
 
 
 class Drained(Pass):
@@ -108,21 +120,30 @@ class Drained(Pass):
 
 
 class Trace(Pass):
-    """A short window of torch.profiler, exported into the folder when it closes."""
+    """A short window of torch.profiler, exported into the folder when it closes.
+
+    Without its teardown, the interface that the profiler uses stays attached and makes launches
+    slower for the rest of the program (seen on an H200 with CUDA 13: 1.38 -> 1.88 ms a step).
+    """
 
     name = "trace"
     WARM_UP = 1
+    TEARDOWN = "TEARDOWN_CUPTI"
+    SAFE_FROM = 12
+    """CUDA version from which the first teardown of a process is safe beside CUDA graphs."""
+    _set = False
 
     def start(self, step: int) -> None:  # noqa: ARG002
         """Start the profiler, unless the program runs one of its own."""
-        import torch  # noqa: PLC0415
-        from torch.profiler import ProfilerActivity, profile, schedule  # noqa: PLC0415
+        import torch
+        from torch.profiler import ProfilerActivity, profile, schedule
 
         self._profiler: Any = None
         self._seen = 0
         if torch.autograd._profiler_enabled():  # noqa: SLF001
             self.scene.folder.note("problem", text="the program runs a profiler of its own")
             return
+        self._tear_down()
         kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if has_device() else [])]
         synchronize()
         with warnings.catch_warnings():
@@ -156,6 +177,17 @@ class Trace(Pass):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 profiler.stop()
+        if self._set:
+            os.environ.pop(self.TEARDOWN, None)
+
+    def _tear_down(self) -> None:
+        """Have the profiler let go of the device at the end, unless the program decided on that."""
+        import torch
+
+        version = (torch.version.cuda or "0").split(".")[0]
+        if self.TEARDOWN not in os.environ and int(version) >= self.SAFE_FROM:
+            os.environ[self.TEARDOWN] = "1"
+            self._set = True
 
     def _export(self, profiler: Any) -> None:  # noqa: ANN401
         aside = self.scene.folder.path / f".{TRACE}"
@@ -173,7 +205,7 @@ class Trace(Pass):
             self.scene.folder.note("problem", text=text)
 
 
-class Stacks_(Pass):  # noqa: N801 -- Stacks is what it writes to
+class StackSamples(Pass):
     """Samples of the submitting thread, pauses of the garbage collector, and the loop's frame."""
 
     name = "stacks"
@@ -186,7 +218,8 @@ class Stacks_(Pass):  # noqa: N801 -- Stacks is what it writes to
         self._collections: list[tuple[int, int, int]] = []
         self._began = 0
         self.scene.folder.note("sampler", bias=self._sampler.bias)
-        gc.callbacks.append(self._collected)
+        self._callback = untraced(self._collected)
+        gc.callbacks.append(self._callback)
         self._sampler.start()
 
     def mark(self, step: int, now: int) -> None:  # noqa: ARG002
@@ -207,8 +240,8 @@ class Stacks_(Pass):  # noqa: N801 -- Stacks is what it writes to
     def stop(self) -> None:
         """Silence the sampler."""
         self._sampler.stop()
-        if self._collected in gc.callbacks:
-            gc.callbacks.remove(self._collected)
+        if self._callback in gc.callbacks:
+            gc.callbacks.remove(self._callback)
 
     def _collected(self, phase: str, about: dict[str, int]) -> None:
         now = perf_counter_ns()
@@ -229,8 +262,10 @@ class Syncs(Pass):
         self._finder.install()
 
     def stop(self) -> None:
-        """Remove it."""
+        """Remove it, and note what it saw of mixed precision."""
         self._finder.remove()
+        unscaled = self._finder.enters_fp16 and not self._finder.scales_loss
+        self.scene.folder.note("mixed-precision", unscaled=unscaled and self.scene.trains)
 
 
 class Oracle(Pass):
@@ -251,9 +286,19 @@ class Memory(Pass):
 
     name = "memory"
 
+    def start(self, step: int) -> None:  # noqa: ARG002
+        """Keep the history again: these steps show what it costs."""
+        self.scene.history.resume()
+
+    def stop(self) -> None:
+        """Write a snapshot where one was asked for."""
+        if self.scene.plan.snapshot and has_device():
+            self.scene.history.snapshot()
+        self.scene.history.pause()
+
     def mark(self, step: int, now: int) -> None:  # noqa: ARG002
         """Ask the allocator."""
-        import torch  # noqa: PLC0415
+        import torch
 
         if not has_device():
             return
@@ -280,18 +325,16 @@ def in_time(work: Callable[[], None], limit_s: float) -> bool:
 def planned(scene: Scene) -> list[Pass]:
     """The passes in their order, short ones on long steps."""
     wanted, plan = scene.plan.passes, scene.plan
-    first = min(plan.steps or 20, 20)
-    after = plan.steps or scene.steps_in(3.0, 5, 300)
     made: list[Pass] = []
     if "clean" in wanted:
-        made.append(Clean(scene, scene.steps_in(3.0, 3, first)))
+        made.append(Clean(scene, plan.steps or scene.steps_in(3.0, 5, 30)))
         made.append(Drained(scene, scene.steps_in(1.0, 1, 7)))
     if "trace" in wanted:
         made.append(Trace(scene, Trace.WARM_UP + scene.steps_in(1.0, 2, 3)))
-    if "clean" in wanted:
-        made.append(Clean(scene, after))
+    if {"clean", "trace"} <= set(wanted):
+        made.append(After(scene, scene.steps_in(1.0, 3, 60)))
     if "stacks" in wanted:
-        made.append(Stacks_(scene, scene.steps_in(2.0, 4, 2000)))
+        made.append(StackSamples(scene, scene.steps_in(2.0, 4, 2000)))
     if "syncs" in wanted:
         made.append(Syncs(scene, 3 if scene.step_s < 1 else 1))
     if "loader" in wanted and plan.oracle:
@@ -299,10 +342,3 @@ def planned(scene: Scene) -> list[Pass]:
     if "memory" in wanted:
         made.append(Memory(scene, 2))
     return made
-
-
-def write_snapshot(folder: Path, name: str) -> None:
-    """The allocator's own snapshot, beside the other files."""
-    import torch  # noqa: PLC0415
-
-    torch.cuda.memory._dump_snapshot(str(folder / name))  # noqa: SLF001

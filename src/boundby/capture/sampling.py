@@ -14,6 +14,7 @@ import threading
 from time import perf_counter_ns
 from types import FrameType
 
+from boundby.capture.compiled import untraced
 from boundby.capture.frames import Key, stack_of
 
 Sample = tuple[Key, int, int]
@@ -29,6 +30,7 @@ class SignalSampler:
         self.samples: list[Sample] = []
         self._interval = interval_s
         self._last = 0
+        self._handler = untraced(self._sample)
 
     @staticmethod
     def is_possible() -> bool:
@@ -42,13 +44,13 @@ class SignalSampler:
     def start(self) -> None:
         """Set the alarm; calls of the system that it interrupts go on."""
         self._last = perf_counter_ns()
-        signal.signal(signal.SIGALRM, self._sample)
+        signal.signal(signal.SIGALRM, self._handler)
         signal.siginterrupt(signal.SIGALRM, False)  # noqa: FBT003 -- the standard library's
         signal.setitimer(signal.ITIMER_REAL, self._interval, self._interval)
 
     def stop(self) -> None:
         """Silence the alarm and give the signal back, unless the program took it meanwhile."""
-        if signal.getsignal(signal.SIGALRM) == self._sample:
+        if signal.getsignal(signal.SIGALRM) is self._handler:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
 

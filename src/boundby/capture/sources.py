@@ -36,7 +36,7 @@ class OptimizerSteps:
 
     def install(self) -> None:
         """Register one global hook; torch calls it after every update of every optimizer."""
-        from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: PLC0415
+        from torch.optim.optimizer import register_optimizer_step_post_hook
 
         self._handle = register_optimizer_step_post_hook(self._after_step)
 
@@ -71,6 +71,9 @@ class ModuleSteps:
     LOOKS = 3
     """Times the same module must be seen outermost."""
     EVERY_S = 0.25
+    SELDOM_S = 5.0
+    SLOWER = 1.1
+    """A process without modules is looked at less and less."""
     PATIENCE_S = 1.0
 
     def __init__(self, mark: Mark, is_needed: Callable[[], bool]) -> None:
@@ -94,7 +97,9 @@ class ModuleSteps:
     def _watch(self) -> None:
         main = threading.main_thread().ident
         self._over.wait(self.PATIENCE_S)
-        while not self._over.wait(self.EVERY_S) and self._is_needed():
+        every = self.EVERY_S
+        while not self._over.wait(every) and self._is_needed():
+            every = min(every * self.SLOWER, self.SELDOM_S)
             module = outermost_module(sys._current_frames().get(main or 0))  # noqa: SLF001
             if module is None:
                 continue
@@ -127,7 +132,7 @@ def hook_call(module: Any, called: Callable[[], None]) -> Callable[[], None]:  #
                 called()
 
         handle = module.register_forward_hook(after)
-        return handle.remove  # type: ignore[no-any-return]
+        return handle.remove
 
     def call(*arguments: object, **named: object) -> object:
         result = compiled(*arguments, **named)

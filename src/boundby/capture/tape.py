@@ -72,20 +72,7 @@ class RunFolder:
         aside.write_text(json.dumps(header), "utf-8")
         aside.replace(self.path / HEADER)
 
-    def note(self, name: str, **values: Any) -> None:  # noqa: ANN401 -- whatever JSON holds
+    def note(self, note: str, /, **values: Any) -> None:  # noqa: ANN401 -- whatever JSON holds
         """Append one note, with the file system's promise that lines do not mix."""
-        line = json.dumps({"note": name, **values}, default=str) + "\n"
+        line = json.dumps({"note": note, **values}, default=str) + "\n"
         os.write(self._notes, line.encode("utf-8", "backslashreplace"))
-
-
-def free_folder(parent: Path, name: str) -> Path:
-    """A new folder ``parent/name-N`` that no other run has."""
-    parent.mkdir(parents=True, exist_ok=True)
-    for number in range(1, 1_000_000):
-        folder = parent / f"{name}-{number}"
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
-    raise FileExistsError(parent)

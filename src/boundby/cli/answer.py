@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypedDict
 
 from boundby.cli.errortext import complain
 from boundby.cli.output import Output
@@ -14,6 +15,28 @@ from boundby.errors import BoundbyError, GateError
 if TYPE_CHECKING:
     from boundby.diagnose import Diagnosis, Options
     from boundby.report.text import Tables
+    from boundby.roofline.ceilings import Peaks
+    from boundby.roofline.measured import MeasuredCeilings
+
+
+OURS = "boundby trace "
+"""Commands that read the recording again."""
+
+
+class Roofs(TypedDict):
+    """What is known about devices beyond the table, as options of ``diagnose``."""
+
+    peaks: Peaks | None
+    measured: tuple[MeasuredCeilings, ...]
+
+
+def known_roofs(peak: str | None) -> Roofs:
+    """Peaks named on the command line, and ceilings that ``boundby device`` stored."""
+    from boundby.roofline.ceilings import parse_peaks
+    from boundby.roofline.measured import cache_folder, load_all
+
+    peaks = None if peak is None else parse_peaks(peak)
+    return {"peaks": peaks, "measured": load_all(cache_folder())}
 
 
 def diagnose_all(
@@ -33,6 +56,22 @@ def diagnose_all(
             failures.append(error)
         else:
             yield diagnosis
+
+
+def keep_given(diagnoses: Iterable[Diagnosis], given: str) -> Iterator[Diagnosis]:
+    """Diagnoses whose next commands repeat what the user told about the program.
+
+    Args:
+        given: Options as they are typed: ``--step-ms 3.9``.
+    """
+    for diagnosis in diagnoses:
+        following = (
+            replace(each, command=f"{each.command} {given}")
+            if given and each.command.startswith(OURS)
+            else each
+            for each in diagnosis.next
+        )
+        yield replace(diagnosis, next=tuple(following))
 
 
 def deliver(

@@ -9,19 +9,36 @@ from typing import TYPE_CHECKING
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.output import Output, output_options, table_options, write_stdout
+from boundby.cli.output import (
+    Output,
+    output_options,
+    peak_option,
+    table_options,
+    write_stdout,
+)
 from boundby.errors import UsageError
 
 if TYPE_CHECKING:
+    from boundby.cli.answer import Roofs
     from boundby.diagnose import Diagnosis
 
 
 @click.command(epilog=examples("boundby demo", "boundby demo --list", "boundby demo pageable-copy"))
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("--list", "wants_list", is_flag=True, help="List the recordings.")
+@peak_option
 @table_options
 @output_options
-def command(*, output: Output, name: str | None, wants_list: bool, ops: int, ranges: bool) -> None:
+def command(
+    *,
+    output: Output,
+    name: str | None,
+    wants_list: bool,
+    peak: str | None,
+    ops: int,
+    ranges: bool,
+    roofline: bool,
+) -> None:
     """Diagnose a recording that comes with boundby.
 
     The recordings were made on an NVIDIA H200 with torch.profiler. Each is a small program that is
@@ -36,22 +53,28 @@ def command(*, output: Output, name: str | None, wants_list: bool, ops: int, ran
     name = name or DEFAULT
     if name not in DEMOS:
         raise UsageError(f"no demo {name!r}", "boundby demo --list")
-    from boundby.cli.answer import deliver
+    from boundby.cli.answer import deliver, known_roofs
     from boundby.report.text import Tables
 
+    roofs = known_roofs(peak)
+    given = f"--peak {shlex.quote(peak)}" if peak else ""
     output.note(f"demo {name}: {DEMOS[name]}\n")
-    deliver([_diagnose(name)], output, Tables(ops, ranges), are_many=False)
+    tables = Tables(ops, ranges, roofline)
+    deliver([_diagnose(name, roofs, given)], output, tables, are_many=False)
 
 
-def _diagnose(name: str) -> Diagnosis:
+def _diagnose(name: str, roofs: Roofs, given: str) -> Diagnosis:
     """The diagnosis under the name of the demo: where the package lies is nobody's business."""
+    from boundby.cli.answer import keep_given
     from boundby.cli.demos import demo_file
     from boundby.diagnose import Options, diagnose
     from boundby.read import read_recording
 
     path = f"demo {name}"
     recording = read_recording(demo_file(name))
-    diagnosis = diagnose(replace(recording, source=replace(recording.source, path=path)), Options())
+    recording = replace(recording, source=replace(recording.source, path=path))
+    found = diagnose(recording, Options(**roofs))
+    (diagnosis,) = keep_given((found,), given)
     following = (
         replace(each, command=each.command.replace(f"trace {shlex.quote(path)}", path))
         for each in diagnosis.next

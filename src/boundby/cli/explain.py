@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def command(name: str | None, as_json: bool) -> None:
     """Explain a class, cause, fact, fix or word.
 
-    ID is any word that a report shows in its first column: launch-bound, device-busy, cuda-graph.
-    Without one, all of them are listed. The text is the one in the documentation.
+    ID is any word that a report prints, on a page or in JSON: launch-bound, device-busy, because.
+    Without one, all topics are listed. The text is the one in the documentation.
     """
     from boundby.report.terminal import look_at
 
@@ -40,17 +40,19 @@ def command(name: str | None, as_json: bool) -> None:
 
 
 def _find(name: str) -> Topic:
-    from boundby.topics import find, near
+    """A topic by its id, a change by its id, then a term that lists the word."""
+    from boundby.topics import listing, named, near
 
-    topic = find(name)
+    topic = named(name)
     if topic is not None:
         return topic
     from boundby.report.remedy import remedies
 
     changes = remedies()
-    wanted = name.strip().lower().replace("_", "-")
-    if wanted in changes:
-        return changes[wanted]
+    exact = name.strip().lower()
+    found = changes.get(exact) or listing(name) or changes.get(exact.replace("_", "-"))
+    if found is not None:
+        return found
     close = near(name, changes)
     meant = f"did you mean {' or '.join(close)}? " if close else ""
     raise UsageError(f"no topic {name!r}", f"{meant}boundby explain lists them all")

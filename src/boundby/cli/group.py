@@ -10,7 +10,16 @@ import click
 from boundby.cli.help import examples
 
 COMMANDS = {
+    "run": "Say what bounds a script while it runs.",
     "trace": "Say what bounds a recorded program.",
+    "kernel": "Say what bounds kernels that Nsight Compute measured.",
+    "bench": "Measure a function with three clocks.",
+    "check": "Check that a change still gives right results.",
+    "compare": "Compare results, functions, commits or diagnoses.",
+    "loader": "Measure a data loader without the model.",
+    "memory": "Say what holds the memory of a device and what to do.",
+    "record": "Record a program with your own nsys or ncu.",
+    "device": "Measure what this device and its host attain.",
     "explain": "Explain a class, cause, fact, fix or word.",
     "demo": "Diagnose a recording that comes with boundby.",
 }

@@ -111,7 +111,19 @@ def table_options(command: Function) -> Function:
         metavar="N",
         help="Print a table of the first N operators.",
     )
-    return ops(ranges(command))
+    roofline = click.option(
+        "--roofline", is_flag=True, help="Print tables of what stands under the roofs."
+    )
+    return ops(ranges(roofline(command)))
+
+
+def peak_option(command: Function) -> Function:
+    """Add the option that names the peaks of the device."""
+    return click.option(
+        "--peak",
+        metavar="PEAKS",
+        help="Peaks of the device, dense TFLOP/s and GB/s: bf16=989,bw=4800.",
+    )(command)
 
 
 def plan(*, as_json: bool, target: str | None, force: bool, verbose: bool, quiet: bool) -> Output:
@@ -119,11 +131,13 @@ def plan(*, as_json: bool, target: str | None, force: bool, verbose: bool, quiet
     if target is None or target == STDOUT:
         return Output("json" if as_json else "text", None, force, verbose, quiet)
     path = Path(target)
-    form = "json" if as_json else FORM_OF.get(path.suffix.lower())
+    form = FORM_OF.get(path.suffix.lower())
+    if as_json and form != "json":
+        raise UsageError(f"{target}: --json writes JSON", "name it .json, or leave out --json")
     if form is None:
         raise UsageError(
             f"{target}: no report format has the extension {path.suffix!r}",
-            f"use {', '.join(FORM_OF)}, or --json",
+            f"use {', '.join(FORM_OF)}",
         )
     if path.exists() and not force:
         raise _would_overwrite(path)

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import shlex
+from collections.abc import Callable
 from typing import get_args
 
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.output import Output, output_options, table_options
+from boundby.cli.output import Function, Output, output_options, peak_option, table_options
 from boundby.errors import BoundbyError
 from boundby.verdict.decision import BoundClass
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+def _finite(
+    _context: click.Context, _parameter: click.Parameter, value: float | None
+) -> float | None:
+    """A time that a clock can show."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no time.")
+    return value
+
+
+def _milliseconds(name: str, meaning: str) -> Callable[[Function], Function]:
+    return click.option(name, type=POSITIVE, metavar="MS", callback=_finite, help=meaning)
 
 
 @click.command(
@@ -22,18 +38,15 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     )
 )
 @click.argument("paths", metavar="FILE|FOLDER...", nargs=-1, required=True)
-@click.option(
-    "--step-ms", type=POSITIVE, metavar="MS", help="Step time measured without the profiler."
-)
-@click.option(
-    "--submit-ms", type=POSITIVE, metavar="MS", help="Host time of a step that waits for nothing."
-)
+@_milliseconds("--step-ms", "Step time measured without the profiler.")
+@_milliseconds("--submit-ms", "Host time of a step that waits for nothing.")
 @click.option(
     "--expect",
     metavar="CLASS",
     type=click.Choice(get_args(BoundClass)),
     help="Exit with 1 where the verdict is another class.",
 )
+@peak_option
 @table_options
 @output_options
 def command(
@@ -42,9 +55,11 @@ def command(
     paths: tuple[str, ...],
     step_ms: float | None,
     submit_ms: float | None,
+    peak: str | None,
     expect: str | None,
     ops: int,
     ranges: bool,
+    roofline: bool,
 ) -> int:
     """Say what bounds a recorded program.
 
@@ -55,16 +70,28 @@ def command(
     Give --step-ms when you know it: the profiler slows the host, and a measured step takes out
     exactly what it added.
     """
-    from boundby.cli.answer import check_expected, deliver, diagnose_all
+    from boundby.cli.answer import check_expected, deliver, diagnose_all, keep_given, known_roofs
     from boundby.diagnose import Options
     from boundby.read.release import return_large_arrays
     from boundby.report.text import Tables
 
     return_large_arrays()
     failures: list[BoundbyError] = []
-    diagnoses = diagnose_all(paths, Options(step_ms=step_ms, submit_ms=submit_ms), failures)
-    done = deliver(diagnoses, output, Tables(ops, ranges), are_many=len(paths) > 1)
+    options = Options(step_ms=step_ms, submit_ms=submit_ms, **known_roofs(peak))
+    given = _given({"--step-ms": step_ms, "--submit-ms": submit_ms, "--peak": peak})
+    diagnoses = keep_given(diagnose_all(paths, options, failures), given)
+    done = deliver(diagnoses, output, Tables(ops, ranges, roofline), are_many=len(paths) > 1)
     if failures:
         return max(error.exit_code for error in failures)
     check_expected(done, expect)
     return 0
+
+
+def _given(options: dict[str, float | str | None]) -> str:
+    """What the user told about the program, as it is typed again."""
+    told = {name: value for name, value in options.items() if value is not None}
+    return " ".join(f"{name} {_typed(value)}" for name, value in told.items())
+
+
+def _typed(value: float | str) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else shlex.quote(value)

@@ -11,21 +11,17 @@ import numpy as np
 
 from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Launched, nodes_named
-from boundby.evidence.naming import Bools
 from boundby.evidence.phases import BACKWARD
+from boundby.evidence.scores import BATCHED, by_hand
 from boundby.intervals import Ints
 from boundby.roofline.arguments import Tensor, decode
 from boundby.roofline.costs import UncountedError
 from boundby.roofline.families import Family, classify_kernel
 
-BATCHED = re.compile(r"^aten::(bmm|baddbmm)$")
-SOFTMAX = re.compile(r"^aten::_softmax(_backward_data)?$")
-FORWARD_SOFTMAX = re.compile(r"^aten::_softmax$")
-FALLBACK = re.compile(r"^aten::_scaled_dot_product_attention_math")
-"""What fused attention falls back to: the program asks for it already."""
+FORWARD_SOFTMAX = re.compile(r"^aten::(_softmax|_masked_softmax)$")
 CALLS = re.compile(r"^aten::(scaled_dot_product_attention|_softmax)$")
-NEAR = 6
-"""Launches between softmax and the products on both sides: scale, mask, casts, dropout."""
+MASKS = re.compile(r"^aten::(where|masked_fill_?|_masked_softmax|tril_?|triu_?|add_?)$")
+"""Operators that mask scores, or add a mask or a bias to them; the softmax may be one itself."""
 GROWS = 3
 """Different lengths, each longer than the one before, from which a sequence grows."""
 
@@ -39,6 +35,8 @@ class Attention:
             separate kernels, of forward and backward.
         score_bytes: Bytes of the largest score matrix written out.
         calls: Attentions by hand a step.
+        masked: Whether scores are masked, or something is added to them, between product and
+            softmax of an attention by hand.
         fused: Whether a fused attention kernel ran.
         recomputes_prefix: Whether queries grow from call to call as the keys do: no KV cache;
             None where sizes were not recorded.
@@ -47,6 +45,7 @@ class Attention:
     by_hand: float | None = None
     score_bytes: float | None = None
     calls: float | None = None
+    masked: bool | None = None
     fused: bool | None = None
     recomputes_prefix: bool | None = None
 
@@ -62,25 +61,20 @@ def find_attention(launched: Launched, kernels: KernelTime) -> Attention:
         by_hand=float(launched.work[inside].sum() / kernels.total),
         score_bytes=max(sizes, default=None),
         calls=len(forward) / launched.steps,
+        masked=_masked(launched, forward),
         fused=kernels.share(lambda name: classify_kernel(name) is Family.ATTENTION) > 0,
         recomputes_prefix=_recomputes_prefix(launched),
     )
 
 
-def by_hand(launched: Launched) -> tuple[Ints, Bools]:
-    """Launches of softmax between two batched products, and all launches of such attentions."""
+def _masked(launched: Launched, softmax: Ints) -> bool:
+    """Whether a launch that masks or adds stands between a softmax and the product before it."""
     product = np.flatnonzero(launched.by(BATCHED) & launched.is_kernel)
-    middle = np.flatnonzero(launched.by(SOFTMAX) & ~launched.under(FALLBACK))
-    inside = np.zeros(len(launched), dtype=np.bool_)
-    if not len(product):
-        return middle[:0], inside
-    after = np.searchsorted(product, middle)
-    first = product[np.maximum(after - 1, 0)]
-    last = product[np.minimum(after, len(product) - 1)]
-    near = (first < middle) & (middle - first <= NEAR) & (last > middle) & (last - middle <= NEAR)
-    for begin, end in zip(first[near].tolist(), last[near].tolist(), strict=True):
-        inside[begin : end + 1] = True
-    return middle[near], inside
+    if not len(softmax):
+        return False
+    first = product[np.searchsorted(product, softmax) - 1]
+    before = np.concatenate(([0], np.cumsum(launched.by(MASKS))))
+    return bool((before[softmax + 1] > before[first + 1]).any())
 
 
 def _first_bytes(launched: Launched, launch: int) -> float:

@@ -1,4 +1,4 @@
-"""Elementwise kernels that a compiler or a fused operator could merge."""
+"""Kernels that a compiler or a fused operator could merge, as they are seen without any size."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from boundby.evidence.chains import link, mergeable
 from boundby.evidence.facts import Evidence
-from boundby.evidence.naming import Bools, rows_named
 from boundby.evidence.optree import OpTree
 from boundby.evidence.words import counted, figure, listed
 from boundby.intervals import Ints
-from boundby.read.recording import NONE, DeviceKind
+from boundby.read.recording import NONE
 from boundby.timeline.timeline import Timeline
 from boundby.units import us
 
-ELEMENTWISE = "elementwise"
-"""In the name of every kernel that ATen's TensorIterator launches, of CUDA and HIP alike; kernels
-fused by a compiler (``triton_poi_fused_...``) or over tensor lists are named otherwise."""
 MANY = 10
-"""Elementwise kernels a step below which there is little to merge."""
+"""Such kernels a step below which there is little to merge."""
 WORTH_SAYING = 0.05
 """Share of device time or of kernels from which merging them matters."""
 NAMED = 3
@@ -27,26 +24,28 @@ NAMED = 3
 
 
 def fusion_facts(timeline: Timeline, tree: OpTree) -> Iterator[Evidence]:
-    """``fusion-candidates``: share of device time in elementwise kernels, if they are many."""
+    """``fusion-candidates``: share of device time in kernels that could be merged, if many."""
     recording, steps = timeline.recording, len(timeline.steps)
     inside = timeline.row_step != NONE
     rows, step = timeline.rows[inside], timeline.row_step[inside]
     device = recording.device
-    simple = rows_named(recording.names, device.name[rows], lambda name: ELEMENTWISE in name)
-    simple &= device.kind[rows] == DeviceKind.KERNEL
+    simple = mergeable(recording, rows)
     if simple.sum() < MANY * steps:
         return
     dur = device.dur[rows]
     share = float(dur[simple].sum() / max(dur.sum(), 1))
     if max(share, float(simple.mean())) < WORTH_SAYING:
         return
+    groups = link(device.stream[rows], step, simple)
+    follow = int(simple.sum()) - (int(groups.max()) + 1)
     yield Evidence(
         "fusion-candidates",
         share,
         "share",
-        f"{counted(simple.sum() / steps, 'elementwise kernel')} a step of "
-        f"{figure(us(dur[simple].mean()))} us each take {share:.0%} of device time"
-        + _neighbours(int(_follows(device.stream[rows], step, simple).sum()) / steps)
+        f"{counted(simple.sum() / steps, 'kernel')} a step that could be merged (elementwise "
+        f"work, reductions, norms), {figure(us(dur[simple].mean()))} us each, take {share:.0%} of "
+        "device time"
+        + _neighbours(follow / steps)
         + _origin(_leading_operators(timeline, tree, rows[simple])),
         "measured",
     )
@@ -58,17 +57,6 @@ def _neighbours(pairs: float) -> str:
 
 def _origin(operators: list[str]) -> str:
     return f"; most of it from {listed(operators)}" if operators else ""
-
-
-def _follows(stream: Ints, step: Ints, simple: Bools) -> Bools:
-    """bool[n]: whether a row and the one before it on its stream and step are both elementwise."""
-    order = np.lexsort((step, stream))
-    before, after = order[:-1], order[1:]
-    pairs = simple[before] & simple[after]
-    pairs &= (stream[before] == stream[after]) & (step[before] == step[after])
-    follows = np.zeros(len(stream), dtype=np.bool_)
-    follows[after] = pairs
-    return follows
 
 
 def _leading_operators(timeline: Timeline, tree: OpTree, rows: Ints) -> list[str]:

@@ -103,6 +103,27 @@ def fighting_launches(launched: Launched) -> Bools:
     return chosen
 
 
+def converting_launches(launched: Launched) -> Bools:
+    """bool[m]: launches that only change a layout: transposing copies, NCHW to NHWC and back."""
+    copies = np.flatnonzero(launched.by(COPY) & launched.is_kernel)
+    index = launched.signatures()[copies]
+    across = {i: _is_across(launched, i) for i in np.unique(index).tolist()}
+    converting = launched.kernels(TRANSPOSES)
+    converting[copies] |= np.array([across[i] for i in index.tolist()], dtype=np.bool_)
+    return converting
+
+
+def _is_across(launched: Launched, index: int) -> bool:
+    """Whether the two tensors of a copy run along different dimensions."""
+    if index == NONE:
+        return False
+    try:
+        arguments = decode(launched.timeline.recording.signatures[index])
+    except UncountedError:
+        return False
+    return disagree([t for t in map(arguments.optional, range(2)) if t is not None])
+
+
 def operands_fight(tensors: Iterable[Tensor]) -> bool:
     """Whether two operands too large for the caches run along different dimensions.
 

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from boundby.evidence.attention import by_hand
+from boundby.evidence.casts import is_cast
+from boundby.evidence.chains import chained_launches
 from boundby.evidence.launched import Launched, nodes_named
 from boundby.evidence.layout import fighting_launches
 from boundby.evidence.loops import SLICE, find_loop
-from boundby.evidence.origins import is_cast
 from boundby.evidence.precision import PRODUCTS, width
+from boundby.evidence.scores import by_hand
 from boundby.evidence.updates import find_update
 from boundby.intervals import Ints
 from boundby.read.recording import NONE, Device
 from boundby.replay.marks import NO_GROUP, Marks
 from boundby.roofline.families import Family, classify_kernels
 from boundby.roofline.kernels import KernelRoofs
+from boundby.roofline.patterns.attention import fused_ns
 from boundby.timeline.copies import CopyKind, classify_copies
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 _T = TypeVar("_T", bound=np.generic)
 
-MERGEABLE = (
-    Family.ELEMENTWISE,
-    Family.REDUCTION,
-    Family.SOFTMAX,
-    Family.NORM,
-    Family.CAST,
-    Family.RANDOM,
-)
-"""Work a compiler merges with its neighbours."""
 REDUCING = (Family.REDUCTION, Family.SOFTMAX, Family.NORM)
-GENERATED = re.compile(r"^triton_")
-"""Kernels a compiler already merged."""
 RESIDENT_THREADS = 2048
 """Threads a multiprocessor of NVIDIA's data-centre chips holds at once (CUDA programming guide,
 compute capability 7.0 to 10.0: 2,048)."""
@@ -75,7 +65,9 @@ def mark_launches(launched: Launched, roofs: KernelRoofs, device: Device | None)
         half=flags(product & _named(launched, lambda name: width(name) == "half")),
         cast=flags(is_cast(launched)),
         attention=_groups(launched, count, by_hand(launched)[1]),
-        chain=_groups(launched, count, _mergeable(launched, family), at_least=2),
+        chain=_spread(
+            launched, chained_launches(launched), np.full(count, NO_GROUP, dtype=np.int64)
+        ),
         reduction=flags(np.isin(family, REDUCING)),
         communication=flags(family == Family.COMMUNICATION),
         hoistable=flags(_hoistable(launched, product)),
@@ -88,6 +80,7 @@ def mark_launches(launched: Launched, roofs: KernelRoofs, device: Device | None)
         floor_ns=_by_launch(launched, roofs, roofs.floor_ns),
         memory_ns=_by_launch(launched, roofs, _memory_time(roofs)),
         traffic=_by_launch(launched, roofs, roofs.bytes),
+        fused_ns=_by_launch(launched, roofs, _fused_time(roofs)),
     )
 
 
@@ -108,25 +101,15 @@ def _named(launched: Launched, test: Callable[[str], bool]) -> Bools:
     return np.isin(launched.name, passed) & launched.is_kernel
 
 
-def _groups(launched: Launched, count: int, member: Bools, at_least: int = 1) -> Ints:
+def _groups(launched: Launched, count: int, member: Bools) -> Ints:
     """Runs of neighbouring members of one step, numbered; NO_GROUP elsewhere."""
     groups = np.full(count, NO_GROUP, dtype=np.int64)
     if not member.any():
         return groups
     begins = member.copy()
     begins[1:] &= ~(member[:-1] & (launched.step[1:] == launched.step[:-1]))
-    number = np.cumsum(begins) - 1
-    length = np.bincount(number[member])
-    kept = member.copy()
-    kept[member] = length[number[member]] >= at_least
-    groups[launched.call[kept]] = number[kept]
+    groups[launched.call[member]] = (np.cumsum(begins) - 1)[member]
     return groups
-
-
-def _mergeable(launched: Launched, family: npt.NDArray[np.int8]) -> Bools:
-    generated = _named(launched, lambda name: bool(GENERATED.search(name)))
-    single = launched.is_kernel & launched.alone & ~launched.by_update
-    return np.isin(family, MERGEABLE) & single & ~generated
 
 
 def _hoistable(launched: Launched, product: Bools) -> Bools:
@@ -160,6 +143,17 @@ def _memory_time(roofs: KernelRoofs) -> Floats:
     if roofs.ceilings is None or not roofs.ceilings.memory_gbs:
         return _unknown(len(roofs))
     return roofs.bytes / roofs.ceilings.memory_gbs
+
+
+def _fused_time(roofs: KernelRoofs) -> Floats:
+    """Time of each product inside a fused kernel, ns; NaN where unknown and for other rows."""
+    times = _unknown(len(roofs))
+    for run in roofs.runs:
+        if run.cost is not None and run.cost.unit == "matrix":
+            fused = fused_ns(run.cost, roofs.ceilings)
+            if fused is not None:
+                times[run.kernels] = fused * roofs.dur[run.kernels] / max(run.duration_ns, 1)
+    return times
 
 
 def _by_launch(launched: Launched, roofs: KernelRoofs, value: Floats) -> Floats:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from boundby.evidence.facts import Evidence
+from boundby.evidence.facts import Evidence, Trust
+from boundby.evidence.words import counted, duration, per_step
 from boundby.replay.values import Calibration, StepTimes, WaterfallPart
 from boundby.timeline.summary import DeviceSummary, HostSummary
 
 NEGLIGIBLE = 0.005
 """A part below this share of the step is not worth a sentence."""
+US_PER_MS = 1000
+ALIKE = 0.05
+"""A step that the profiler changed by less is as long as without it."""
 
 
 @dataclass(frozen=True)
@@ -33,24 +37,28 @@ def _step(facts: Measured) -> Iterator[Evidence]:
     step, observed = facts.steps.unprofiled_ms, facts.steps.drained_ms
     if step is None or observed is None:
         return
-    prior = facts.calibration.source == "prior"
-    yield Evidence(
-        "step-time",
-        step.estimate,
-        "ms",
-        f"a step takes {step.estimate:.3g} ms without the profiler "
-        f"({step.low:.3g} to {step.high:.3g})",
-        "estimated" if prior else "measured",
-    )
+    trust: Trust = "estimated" if facts.calibration.source == "prior" else "measured"
+    spread = f"{_plain(step.low, step.high)} to {duration(step.high)}"
+    text = f"a step takes {duration(step.estimate)} without the profiler ({spread})"
+    yield Evidence("step-time", step.estimate, "ms", text, trust)
     if observed > 0:
-        yield Evidence(
-            "observer",
-            observed / step.estimate if step.estimate else None,
-            "ratio",
-            f"the recording shows {observed:.3g} ms a step: the profiler made it "
-            f"{observed / step.estimate:.2g} times as long",
-            "estimated" if prior else "measured",
-        )
+        ratio = observed / step.estimate if step.estimate else None
+        text = f"the recording shows {duration(observed)} a step{_longer(ratio)}"
+        yield Evidence("observer", ratio, "ratio", text, trust)
+
+
+def _longer(ratio: float | None) -> str:
+    """How the recorded step compares with the one without the profiler."""
+    if ratio is None:
+        return ""
+    if abs(ratio - 1) < ALIKE:
+        return ", about what it takes without the profiler"
+    return f": the profiler made it {ratio:.2g} times as long"
+
+
+def _plain(ms: float, like: float) -> str:
+    """A time without its unit, which is that of another one."""
+    return duration(ms, like).partition(" ")[0]
 
 
 def _device(device: DeviceSummary) -> Iterator[Evidence]:
@@ -60,42 +68,43 @@ def _device(device: DeviceSummary) -> Iterator[Evidence]:
             "device-busy",
             busy,
             "share",
-            f"the device works {device.ms_per_step:.3g} ms of the step: {busy:.0%} busy "
-            f"without the profiler, {seen:.0%} in the recording",
+            f"{duration(device.ms_per_step or 0.0)} of work keep the device {busy:.0%} busy "
+            f"({seen:.0%} as recorded)",
             "estimated",
         )
         yield Evidence(
             "device-busy-observed", seen, "share", f"device {seen:.0%} busy as recorded", "measured"
         )
     if device.launches_per_step is not None:
-        yield Evidence(
-            "launches",
-            device.launches_per_step,
-            "count",
-            f"{device.launches_per_step:.0f} launches a step put "
-            f"{device.events_per_step:.0f} pieces of work on the device",
-            "measured",
-        )
+        yield Evidence("launches", device.launches_per_step, "count", _launches(device), "measured")
     if device.median_kernel_us is not None:
         yield Evidence(
             "kernel-median",
             device.median_kernel_us,
             "us",
-            f"the median kernel runs {device.median_kernel_us:.3g} us",
+            f"the median kernel runs {duration(device.median_kernel_us / US_PER_MS)}",
             "measured",
         )
     yield from _queue(device)
 
 
+def _launches(device: DeviceSummary) -> str:
+    launches, events = device.launches_per_step or 0.0, device.events_per_step
+    if events is None or round(events) == round(launches):
+        return f"{counted(launches, 'launch', 'launches')} a step, one piece of work each"
+    work = counted(events, "piece")
+    return f"{counted(launches, 'launch', 'launches')} a step put {work} of work on the device"
+
+
 def _queue(device: DeviceSummary) -> Iterator[Evidence]:
     delay = device.queue_delay_us
-    if delay.p50 is not None:
+    if delay.p50 is not None and delay.p99 is not None:
+        typical, most = (duration(us / US_PER_MS) for us in (delay.p50, delay.p99))
         yield Evidence(
             "queue-delay",
             delay.p50,
             "us",
-            f"onto an idle device a kernel starts {delay.p50:.3g} us after its launch call begins "
-            f"(99% within {delay.p99:.3g} us)",
+            f"from an empty queue a kernel starts in {typical} (99% within {most})",
             "measured",
         )
     if device.syncs_per_step:
@@ -103,44 +112,38 @@ def _queue(device: DeviceSummary) -> Iterator[Evidence]:
             "syncs",
             device.syncs_per_step,
             "count",
-            f"the host waits for the device {device.syncs_per_step:.3g} times a step",
+            f"the host waits for the device {per_step(device.syncs_per_step)}",
             "measured",
         )
 
 
 _PART_FACTS = {
-    "data": (
-        "loader-wait",
-        "waiting for the next batch costs {ms:.3g} ms of the step, {share:.0%}",
-    ),
-    "sync": (
-        "sync-cost",
-        "waits for the device, and refilling its queue, cost {ms:.3g} ms, {share:.0%} of the step",
-    ),
+    "data": ("loader-wait", "waiting for the next batch costs {time}, {share:.0%} of the step"),
+    "sync": ("sync-cost", "waits and refilling the queue cost {time}, {share:.0%} of the step"),
     "python": (
         "python-time",
-        "Python between the operators costs {ms:.3g} ms, {share:.0%} of the step",
+        "Python between the operators costs {time}, {share:.0%} of the step",
     ),
     "submission": (
         "submission-time",
-        "operators and launch calls on the host cost {ms:.3g} ms, {share:.0%} of the step",
+        "operators and launch calls cost {time}, {share:.0%} of the step",
     ),
     "device-compute": (
         "device-compute",
-        "matrix products, convolutions and attention run {ms:.3g} ms, {share:.0%} of the step",
+        "kernels that compute run {time}, {share:.0%} of the step",
     ),
     "device-memory": (
         "device-memory",
-        "elementwise work, reductions and other memory traffic run {ms:.3g} ms, {share:.0%}",
+        "kernels that move data run {time}, {share:.0%} of the step",
     ),
     "device-other": (
         "device-other",
-        "device work of unknown kind and gaps between kernels take {ms:.3g} ms, {share:.0%}",
+        "unknown kernels, and gaps that no host causes, take {time}, {share:.0%} of the step",
     ),
-    "device-copy": ("device-copy", "copies run {ms:.3g} ms, {share:.0%} of the step"),
+    "device-copy": ("device-copy", "copies run {time}, {share:.0%} of the step"),
     "device-communication": (
         "device-communication",
-        "communication that nothing else covers takes {ms:.3g} ms, {share:.0%} of the step",
+        "exposed communication takes {time}, {share:.0%} of the step",
     ),
 }
 
@@ -149,7 +152,7 @@ def _parts(parts: Sequence[WaterfallPart]) -> Iterator[Evidence]:
     for part in parts:
         if part.share >= NEGLIGIBLE:
             identity, sentence = _PART_FACTS[part.part]
-            text = sentence.format(ms=part.ms, share=part.share)
+            text = sentence.format(time=duration(part.ms), share=part.share)
             yield Evidence(identity, part.ms, "ms", text, "estimated")
 
 

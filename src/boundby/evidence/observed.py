@@ -13,6 +13,8 @@ from boundby.evidence.optree import OpTree, build_op_tree
 from boundby.evidence.patterns import pattern_facts
 from boundby.evidence.places import top_python
 from boundby.evidence.ranges import range_rows
+from boundby.evidence.roof_facts import roof_facts
+from boundby.evidence.roofs import Roofline
 from boundby.evidence.signs import Signs, find_signs
 from boundby.evidence.syncs import sync_facts, sync_rows
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
@@ -25,6 +27,8 @@ from boundby.timeline.measure import measure_device, measure_host
 from boundby.timeline.summary import DeviceSummary, HostSummary
 from boundby.timeline.timeline import Timeline
 
+ALL = 1.0
+"""An operator's row shows its work where all of its device time is counted."""
 NOT_CALIBRATED = Calibration("prior", MODEL, None)
 
 
@@ -35,6 +39,7 @@ class Observed:
     Attributes:
         parts: The waterfall of the clean step; empty without an estimate.
         tree: The operators of the submitting threads.
+        roofline: The steps under the roofs of their device; None before they were held there.
     """
 
     steps: StepTimes
@@ -47,6 +52,7 @@ class Observed:
     parts: tuple[WaterfallPart, ...]
     evidence: tuple[Evidence, ...]
     tree: OpTree
+    roofline: Roofline | None = None
 
 
 def observe(
@@ -89,6 +95,23 @@ def observe(
             *python,
         ),
         tree=tree,
+    )
+
+
+def with_roofs(observed: Observed, roofline: Roofline, *, host_sets_step: bool) -> Observed:
+    """The same with what the roofs say: their facts, and the work of each operator."""
+    facts = roof_facts(roofline, host_sets_step=host_sets_step)
+    work = {row.name: row for row in roofline.operators if row.counted >= ALL}
+    return replace(
+        observed,
+        ops=tuple(
+            replace(row, flops=work[row.name].flops, bytes=work[row.name].bytes)
+            if row.name in work
+            else row
+            for row in observed.ops
+        ),
+        evidence=(*observed.evidence, *facts),
+        roofline=roofline,
     )
 
 

@@ -25,6 +25,10 @@ MOST_FUNCTIONS = 5
 """Functions named by ``top_python``."""
 WORTH_SAYING = 0.01
 """Share of the recorded step below which a function is not named."""
+TO_BLAME = 0.2
+"""Share of the loading below which a function is not why it takes long."""
+SPENT = {"python-function": "Python", "loader-function": "loading a batch"}
+"""What a function of each fact spends its time in."""
 DISTANT_PAST = np.iinfo(np.int64).min // 2
 DISTANT_FUTURE = np.iinfo(np.int64).max // 2
 
@@ -61,12 +65,13 @@ def top_python(timeline: Timeline) -> tuple[Evidence, ...]:
         return ()
     loading = stretch(timeline, LOADER, HostKind.RANGE, HostKind.OP).when
     steps = Intervals(timeline.steps.start, timeline.steps.end)
+    span = int((steps.end - steps.start).sum())
     busy = merge(_operators(timeline), loading, _outside(steps))
     python = _own_time(timeline, frames, busy)
     loader = _own_time(timeline, frames, _outside(loading))
     return (
-        *_facts(timeline, frames, python, "python-function", "Python"),
-        *_facts(timeline, frames, loader, "loader-function", "loading a batch"),
+        *_facts(timeline, frames, python, "python-function", WORTH_SAYING * span),
+        *_facts(timeline, frames, loader, "loader-function", TO_BLAME * loading.total),
     )
 
 
@@ -84,15 +89,18 @@ def describe(place: Place, kind: str, recording: str) -> str:
 
 
 def _facts(
-    timeline: Timeline, frames: UserFrames, time: Ints, identity: str, what: str
+    timeline: Timeline, frames: UserFrames, time: Ints, identity: str, least: float
 ) -> Iterator[Evidence]:
-    span = int((timeline.steps.end - timeline.steps.start).sum())
+    """One fact for each of the costliest functions with at least so many ns."""
     for index in np.argsort(-time, kind="stable")[:MOST_FUNCTIONS].tolist():
-        if time[index] < max(WORTH_SAYING * span, 1):
+        if time[index] < max(least, 1):
             return
         place, each = frames.places[index], ms(time[index]) / len(timeline.steps)
         name = describe(place, "loop", timeline.recording.source.path)
-        text = f"{name} spends {figure(each)} ms a step in {what}, library code it calls included"
+        text = (
+            f"{name} spends {figure(each)} ms a step in {SPENT[identity]}, library code it calls "
+            "included"
+        )
         yield Evidence(identity, each, "ms", text, "measured", (place,))
 
 

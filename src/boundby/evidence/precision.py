@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -13,21 +12,9 @@ from boundby.evidence.launched import Launched
 from boundby.roofline.arguments import decode
 from boundby.roofline.costs import UncountedError
 from boundby.roofline.families import Family, classify_kernel
+from boundby.roofline.widths import Width, product_width
 
-Width = Literal["double", "fp32", "tf32", "half", ""]
 PRODUCTS = (Family.MATMUL, Family.CONVOLUTION)
-HALF = re.compile(
-    r"bf16|fp16|f16|half|bfloat16|h1688|h884|hgemm|hcudnn|s16816|s161616|e4m3|e5m2|fp8|fp4"
-    r"|nvjet_(sm\d+_)?[thqo]|Cijk_[a-z]+_[a-z]+_(H|B|F8)|xdl\w*?I(ttft|DF16)",
-    re.IGNORECASE,
-)
-TF32 = re.compile(r"tf32|s1688|nvjet_", re.IGNORECASE)
-DOUBLE = re.compile(r"dgemm|d884|f64|<double|Cijk_[a-z]+_[a-z]+_DB_", re.IGNORECASE)
-FP32 = re.compile(
-    r"sgemm|gemmSN|scudnn|simt|f32f32|<(int, int, )?float|fft2d|ffma|dot_kernel|depthwise"
-    r"|Cijk_\w+?_SB_"
-)
-"""Asked after the others: names of TF32 kernels hold ``f32f32`` too."""
 MATRIX = re.compile(r"^aten::(mm|addmm|bmm|baddbmm|_addmm_activation|linear)$")
 TILE = 8
 """Tensor cores read rows of 16 bytes: sizes that are multiples of 8 need no padding."""
@@ -75,16 +62,8 @@ def is_product(name: str) -> bool:
 
 
 def width(name: str) -> Width:
-    """Element type a product kernel multiplies in; empty where the name does not tell."""
-    if not is_product(name):
-        return ""
-    kinds: tuple[tuple[re.Pattern[str], Width], ...] = (
-        (DOUBLE, "double"),
-        (HALF, "half"),
-        (TF32, "tf32"),
-        (FP32, "fp32"),
-    )
-    return next((kind for pattern, kind in kinds if pattern.search(name)), "")
+    """Element type a product kernel multiplies in; empty for other kernels, or a hidden type."""
+    return product_width(name) if is_product(name) else ""
 
 
 def _odd_sizes(launched: Launched, total: float) -> float | None:

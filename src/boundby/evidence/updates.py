@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
 from boundby.evidence.launched import FUSED_UPDATE, Launched
+from boundby.evidence.phases import OPTIMIZER
 
 UpdateKind = Literal["loop", "foreach", "fused"]
 COMPILED = re.compile(r"^(## Call CompiledFxGraph|Torch-Compiled Region|CompiledFunction)")
@@ -16,6 +18,8 @@ KINDS: tuple[tuple[re.Pattern[str], UpdateKind | None], ...] = (
     (re.compile(r"^aten::_foreach_"), "foreach"),
 )
 """What an update calls, and what that makes it; the first found decides."""
+STEP = re.compile(r"^Optimizer\.step#(?P<class>\w+)\.step$")
+"""How torch names the range of an update."""
 FEW_LAUNCHES = 6
 """An update of so few launches is fused in effect, whatever it is called."""
 
@@ -27,12 +31,14 @@ class Update:
     Attributes:
         kind: One tensor at a time, lists of tensors an operation, or one kernel for all of it;
             None where it is compiled.
+        optimizer: Class of the optimizer whose updates take longest, as its range names it.
         launches: Launches of the updates of a step.
         host_share: Share of recorded host time inside the update.
         device_share: Share of device time launched by it.
     """
 
     kind: UpdateKind | None = None
+    optimizer: str | None = None
     launches: float | None = None
     host_share: float | None = None
     device_share: float | None = None
@@ -50,10 +56,21 @@ def find_update(launched: Launched) -> Update:
     device = launched.work.sum()
     return Update(
         kind=_kind(launched),
+        optimizer=_optimizer(launched),
         launches=float(inside.sum()) / launched.steps,
         host_share=spent / launched.host_ns if launched.host_ns else None,
         device_share=float(launched.work[inside].sum() / device) if device else None,
     )
+
+
+def _optimizer(launched: Launched) -> str | None:
+    """The class named by the ranges of updates that take longest; None where none names one."""
+    host, time = launched.timeline.recording.host, Counter[str]()
+    for row in launched.rows(OPTIMIZER).tolist():
+        found = STEP.match(launched.names[host.name[row]])
+        if found:
+            time[found["class"]] += int(host.dur[row])
+    return max(time, key=lambda name: time[name], default=None)
 
 
 def _kind(launched: Launched) -> UpdateKind | None:

@@ -42,13 +42,12 @@ class Fact:
 
 def size_text(count: float) -> str:
     """Bytes as text with three significant digits: ``1.5 GiB``."""
-    value, unit = abs(float(count)), "bytes"
-    for unit, scale in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
-        if value >= scale:
-            number = value / scale
-            break
-    else:
+    value = abs(float(count))
+    scales = (("GiB", GIB), ("MiB", MIB), ("KiB", KIB))
+    unit, scale = next((each for each in scales if value >= each[1]), ("bytes", 1))
+    if scale == 1:
         return f"{count:.0f} bytes"
+    number = value / scale
     sign = "-" if count < 0 else ""
     digits = 0 if number >= 99.95 else 1 if number >= 9.995 else 2  # noqa: PLR2004 -- three digits
     return f"{sign}{number:.{digits}f} {unit}"

@@ -138,7 +138,8 @@ class History:
 
 
 def _no_events() -> Events:
-    wide, narrow, flag = (np.zeros(0, dtype=kind) for kind in (np.int64, np.int32, np.int8))
+    wide = np.zeros(0, dtype=np.int64)
+    narrow, flag = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int8)
     return Events(flag, wide, wide, wide, wide, narrow, wide, narrow)
 
 
@@ -149,8 +150,8 @@ def _merged(ranges: Spans) -> tuple[Ints, Ints, Mask]:
     is_paged = ranges.is_expandable[order] > 0
     kind = ranges.is_small[order]
     joins = is_paged[1:] & is_paged[:-1] & (start[1:] == end[:-1]) & (kind[1:] == kind[:-1])
-    first = np.append(True, ~joins) if len(start) else np.zeros(0, dtype=bool)  # noqa: FBT003 -- a mask
-    last = np.append(~joins, True) if len(start) else first  # noqa: FBT003 -- a mask
+    first = np.append(True, ~joins) if len(start) else np.zeros(0, dtype=bool)
+    last = np.append(~joins, True) if len(start) else first
     return start[first], end[last], (is_paged | (kind > 0))[first]
 
 

@@ -103,7 +103,8 @@ def allocations(snapshot: Snapshot, device: int, events: Events) -> Lifetimes:
 def join(first: Spans, second: Spans) -> Spans:
     """Both, ordered by birth and address."""
     columns = {
-        name: np.concatenate([column, getattr(second, name)]) for name, column in vars(first).items()
+        name: np.concatenate([column, getattr(second, name)])
+        for name, column in vars(first).items()
     }
     order = np.lexsort((columns["address"], columns["birth"]))
     return Spans(**{name: column[order] for name, column in columns.items()})
@@ -122,17 +123,17 @@ def _paired(events: Events) -> tuple[Spans, int]:
     rows = rows[np.argsort(events.address[rows], kind="stable")]
     address, is_alloc = events.address[rows], events.action[rows] == Action.ALLOC
     same = address[1:] == address[:-1]
-    follows = np.append(same, False)  # noqa: FBT003 -- a mask
-    preceded = np.append(False, same)  # noqa: FBT003 -- a mask
+    follows = np.append(same, False)
+    preceded = np.append(False, same)
     after = np.append(rows[1:], len(events))
-    orphan = ~is_alloc & ~(preceded & np.append(False, is_alloc[:-1]))  # noqa: FBT003 -- a mask
+    orphan = ~is_alloc & ~(preceded & np.append(False, is_alloc[:-1]))
     repeated = orphan & preceded
     orphan &= ~preceded
     birth = np.where(is_alloc, rows, BEFORE)
     death = np.where(is_alloc, np.where(follows, after, len(events)), rows)
     kept = is_alloc | orphan
     spans = _spans(events, rows[kept], birth[kept], death[kept])
-    twice = is_alloc & follows & np.append(is_alloc[1:], False)  # noqa: FBT003 -- a mask
+    twice = is_alloc & follows & np.append(is_alloc[1:], False)
     return spans, int(repeated.sum() + twice.sum())
 
 
@@ -173,7 +174,8 @@ def _at_the_end(snapshot: Snapshot, device: int, events: int) -> Spans:
 
 
 def _nothing() -> Spans:
-    wide, narrow, flag = (np.zeros(0, dtype=kind) for kind in (np.int64, np.int32, np.int8))
+    wide = np.zeros(0, dtype=np.int64)
+    narrow, flag = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int8)
     return Spans(wide, wide, wide, wide, wide, narrow, flag, narrow, flag)
 
 

@@ -17,7 +17,7 @@ GROWING = (Action.SEGMENT_ALLOC, Action.SEGMENT_MAP)
 SHRINKING = (Action.SEGMENT_FREE, Action.SEGMENT_UNMAP)
 
 Row = tuple[int, int, int, int, int]
-"""birth, death, address, size, event whose stream and kind it has (or the segment, from the end)."""
+"""birth, death, address, size, and the event whose stream and kind it has."""
 
 
 def reservations(snapshot: Snapshot, device: int, events: Events) -> Spans:
@@ -35,7 +35,9 @@ def _replayed(events: Events) -> tuple[list[Row], list[tuple[int, int, int]]]:
     alive: list[tuple[int, int, int]] = []
     at = np.flatnonzero(np.isin(events.action, (*GROWING, *SHRINKING)))
     columns = (events.action, events.address, events.size)
-    for moment, action, address, size in zip(at.tolist(), *(c[at].tolist() for c in columns), strict=True):
+    for moment, action, address, size in zip(
+        at.tolist(), *(c[at].tolist() for c in columns), strict=True
+    ):
         if size <= 0:
             continue
         if action in GROWING:
@@ -77,7 +79,9 @@ def _uncovered(
     segments = snapshot.segments
     rows = segments.device == device
     left = []
-    for start, size in zip(segments.address[rows].tolist(), segments.size[rows].tolist(), strict=True):
+    for start, size in zip(
+        segments.address[rows].tolist(), segments.size[rows].tolist(), strict=True
+    ):
         end, reached = start + size, start
         position = max(bisect_left(alive, (start, 0, 0)) - 1, 0)
         while position < len(alive) and alive[position][0] < end:
@@ -94,15 +98,20 @@ def _uncovered(
 def _described(rows: list[Row], snapshot: Snapshot, device: int, events: Events) -> Spans:
     rows.sort(key=lambda row: (row[0], row[2]))
     birth, death, address, size, source = (
-        np.array(rows, dtype=np.int64).reshape(-1, 5).T if rows else np.zeros((5, 0), dtype=np.int64)
+        np.array(rows, dtype=np.int64).reshape(-1, 5).T
+        if rows
+        else np.zeros((5, 0), dtype=np.int64)
     )
     by_event = source >= 0
     event = np.where(by_event, source, 0)
     has_events = len(events) > 0
     stream = np.where(by_event, events.stream[event], 0) if has_events else np.zeros_like(birth)
-    stack = np.where(by_event, events.stack[event], NONE) if has_events else np.full_like(birth, NONE)
+    stack = (
+        np.where(by_event, events.stack[event], NONE) if has_events else np.full_like(birth, NONE)
+    )
     action = events.action[event] if has_events else np.zeros_like(birth)
-    is_small = size <= SMALL_SEGMENT
+    asked = np.where(by_event, events.size[event], size) if has_events else size
+    is_small = asked <= SMALL_SEGMENT
     is_paged = by_event & np.isin(action, (Action.SEGMENT_MAP, Action.SEGMENT_UNMAP))
     pool = np.zeros_like(birth)
     owner = _segment_at(snapshot, device, address)
@@ -113,8 +122,15 @@ def _described(rows: list[Row], snapshot: Snapshot, device: int, events: Events)
         is_paged = np.where(known, segments.is_expandable[at] > 0, is_paged)
         pool = np.where(known, segments.pool[at], pool)
     return Spans(
-        birth, death, address, size, stream, stack.astype(np.int32),
-        is_small.astype(np.int8), pool.astype(np.int32), is_paged.astype(np.int8),
+        birth,
+        death,
+        address,
+        size,
+        stream,
+        stack.astype(np.int32),
+        is_small.astype(np.int8),
+        pool.astype(np.int32),
+        is_paged.astype(np.int8),
     )
 
 

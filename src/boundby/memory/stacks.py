@@ -53,12 +53,22 @@ class Trait(IntFlag):
     CALLS_MODULE = 32768
 
 
-LIBRARY = re.compile(r"site-packages/|dist-packages/|/lib/python\d|/torch/(nn|optim|autograd|utils)/|^<")
+LIBRARY = re.compile(
+    r"site-packages/|dist-packages/|/lib/python\d|/torch/(nn|optim|autograd|utils)/|^<"
+)
 PATTERNS: tuple[tuple[Trait, re.Pattern[str]], ...] = (
-    (Trait.WORKSPACE, re.compile(r"WorkspaceForHandle|BlasLt?Workspace|[Cc]udnn.*[Ww]orkspace|allocate_workspace")),
-    (Trait.BACKWARD, re.compile(
-        r"autograd::(python::Python)?Engine|autograd::generated::|autograd::Node::|Backward\d*::apply"
-    )),
+    (
+        Trait.WORKSPACE,
+        re.compile(
+            r"WorkspaceForHandle|BlasLt?Workspace|[Cc]udnn.*[Ww]orkspace|allocate_workspace"
+        ),
+    ),
+    (
+        Trait.BACKWARD,
+        re.compile(
+            r"autograd::(python::Python)?Engine|autograd::generated::|autograd::Node::|\w+Backward\d*::apply"
+        ),
+    ),
     (Trait.COMMUNICATION, re.compile(r"c10d::|[Nn]ccl|ProcessGroup")),
     (Trait.ATTENTION, re.compile(r"softmax|attention", re.IGNORECASE)),
     (Trait.LOSS, re.compile(r"cross_entropy|log_softmax|nll_loss")),
@@ -69,28 +79,54 @@ PYTHON_FILES: tuple[tuple[Trait, re.Pattern[str]], ...] = (
     (Trait.OPTIMIZER, re.compile(r"/(optim|optimizers?)/[^/]*$|/ops/adam/")),
     (Trait.BACKWARD, re.compile(r"torch/(_tensor|autograd/(__init__|graph))\.py$")),
     (Trait.CHECKPOINT, re.compile(r"torch/utils/checkpoint\.py$")),
-    (Trait.BUILD, re.compile(r"torch/nn/(init|parameter)\.py$|torch/serialization\.py$|/safetensors/")),
+    (
+        Trait.BUILD,
+        re.compile(r"torch/nn/(init|parameter)\.py$|torch/serialization\.py$|/safetensors/"),
+    ),
     (Trait.COMMUNICATION, re.compile(r"torch/(distributed|nn/parallel)/(?!.*data_parallel)")),
     (Trait.NO_GRAD, re.compile(r"torch/utils/_contextlib\.py$")),
     (Trait.CALLS_MODULE, re.compile(r"torch/nn/modules/module\.py$")),
 )
 PYTHON_NAMES: tuple[tuple[Trait, re.Pattern[str]], ...] = (
     (Trait.FORWARD, re.compile(r"^(forward|_call_impl|_wrapped_call_impl)$")),
-    (Trait.BUILD, re.compile(r"^(_apply|convert|__init__|load_state_dict|reset_parameters|_load_from_state_dict)$")),
+    (
+        Trait.BUILD,
+        re.compile(
+            r"^(_apply|convert|__init__|load_state_dict|reset_parameters|_load_from_state_dict)$"
+        ),
+    ),
     (Trait.ATTENTION, re.compile(r"softmax|attention|attn", re.IGNORECASE)),
     (Trait.LOSS, re.compile(r"cross_entropy|log_softmax|nll_loss|lm_loss")),
-    (Trait.EVALUATION, re.compile(r"(^|_)(eval|evaluate|evaluation|valid|validate|validation)(_|$)")),
+    (
+        Trait.EVALUATION,
+        re.compile(r"(^|_)(eval|evaluate|evaluation|valid|validate|validation)(_|$)"),
+    ),
     (Trait.HOOK, re.compile(r"hook", re.IGNORECASE)),
     (Trait.FOREACH, re.compile(r"^_multi_tensor_")),
     (Trait.CHECKPOINT, re.compile(r"^(unpack_hook|recompute_fn|_checkpoint_without_reentrant)")),
 )
 RECORDED_AS_NO_GRAD = "decorate_context"
 OP = re.compile(r"at::_ops::(\w+)::(?:call|redispatch)")
-GRADIENT = re.compile(r"generated::(?:details::)?(\w+?_?[Bb]ackward\w*)")
-PLUMBING = frozenset({
-    "empty", "empty_strided", "empty_like", "empty_memory_format", "resize_", "to", "_to_copy", "copy_",
-    "to_dtype_layout", "contiguous", "clone", "zeros", "zeros_like", "empty_quantized", "new_empty",
-})
+GRADIENT = re.compile(r"generated::(?:details::)?(\w+?_?backward\d*)", re.IGNORECASE)
+PLUMBING = frozenset(
+    {
+        "empty",
+        "empty_strided",
+        "empty_like",
+        "empty_memory_format",
+        "resize_",
+        "to",
+        "_to_copy",
+        "copy_",
+        "to_dtype_layout",
+        "contiguous",
+        "clone",
+        "zeros",
+        "zeros_like",
+        "empty_quantized",
+        "new_empty",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -124,7 +160,7 @@ class Stacks:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._traits = [frame_traits(frame) for frame in snapshot.frames]
+        self._traits = self.frame_traits = [frame_traits(frame) for frame in snapshot.frames]
         self._origins: dict[int, Origin] = {}
         has_python = any(trait & Trait.PYTHON for trait in self._traits)
         has_native = any(not trait & Trait.PYTHON for trait in self._traits)
@@ -204,7 +240,9 @@ def frame_traits(frame: Frame) -> Trait:
     return traits
 
 
-def _combined(traits: Trait, patterns: tuple[tuple[Trait, re.Pattern[str]], ...], text: str) -> Trait:
+def _combined(
+    traits: Trait, patterns: tuple[tuple[Trait, re.Pattern[str]], ...], text: str
+) -> Trait:
     for trait, pattern in patterns:
         if pattern.search(text):
             traits |= trait
@@ -213,19 +251,23 @@ def _combined(traits: Trait, patterns: tuple[tuple[Trait, re.Pattern[str]], ...]
 
 def _phase_of(traits: Trait) -> Phase:
     """The phase, the most telling trait first."""
-    if traits & Trait.WORKSPACE:
-        return Phase.WORKSPACE
-    if traits & Trait.OPTIMIZER:
-        return Phase.OPTIMIZER
+    first = ((Trait.WORKSPACE, Phase.WORKSPACE), (Trait.OPTIMIZER, Phase.OPTIMIZER))
+    for trait, phase in first:
+        if traits & trait:
+            return phase
     if traits & Trait.BACKWARD:
-        return Phase.RECOMPUTE if traits & Trait.CHECKPOINT and traits & Trait.FORWARD else Phase.BACKWARD
-    if traits & Trait.FORWARD:
-        return Phase.FORWARD
-    if traits & Trait.BUILD:
-        return Phase.BUILD
-    if traits & Trait.COMMUNICATION:
-        return Phase.COMMUNICATION
-    return Phase.USER if traits & Trait.PYTHON else Phase.UNKNOWN
+        return (
+            Phase.RECOMPUTE
+            if traits & Trait.CHECKPOINT and traits & Trait.FORWARD
+            else Phase.BACKWARD
+        )
+    rest = (
+        (Trait.FORWARD, Phase.FORWARD),
+        (Trait.BUILD, Phase.BUILD),
+        (Trait.COMMUNICATION, Phase.COMMUNICATION),
+        (Trait.PYTHON, Phase.USER),
+    )
+    return next((phase for trait, phase in rest if traits & trait), Phase.UNKNOWN)
 
 
 def _op(functions: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from boundby.evidence.facts import Evidence
+from boundby.evidence.facts import Evidence, Place
 from boundby.evidence.signs import Signs
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
 from boundby.read.recording import Caliber
@@ -22,19 +22,38 @@ class Live:
         cores: Processor cores the program may use.
         threads: Threads of one process for operators on the host.
         workers: Worker processes of the DataLoader.
+        worker_threads: Most threads of one of them.
         memory_used: Peak of allocated device memory, share of its capacity.
         memory_stranded: Reserved but unallocated memory at the peak, share of the capacity.
         cudnn_benchmark: ``torch.backends.cudnn.benchmark``.
         fp32_checked: Whether a correctness reference in fp32 exists and is met.
+        switches: Debug switches found on, by name.
+        debugger: What watches every line of the program; None where nothing does.
+        other_processes: Processes on the device besides this one.
+        clock_share: Clock of the device under load over its highest.
+        clock_reasons: Why it is lower, as the driver says.
+        collections, collection_ms: Runs of the garbage collector a step, and their time.
+        unscaled_fp16: Whether the program trains in fp16 without scaling its loss.
+        built_in_loop: Lines of the loop that build tensors from Python values.
     """
 
     cores: int | None = None
     threads: int | None = None
     workers: int | None = None
+    worker_threads: int | None = None
     memory_used: float | None = None
     memory_stranded: float | None = None
     cudnn_benchmark: bool | None = None
     fp32_checked: bool | None = None
+    switches: tuple[str, ...] = ()
+    debugger: str | None = None
+    other_processes: int | None = None
+    clock_share: float | None = None
+    clock_reasons: tuple[str, ...] = ()
+    collections: float | None = None
+    collection_ms: float | None = None
+    unscaled_fp16: bool | None = None
+    built_in_loop: tuple[Place, ...] = ()
 
 
 NO_SIGNS = Signs()

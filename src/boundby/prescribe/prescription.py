@@ -20,10 +20,11 @@ class Prescription:
     """One change.
 
     Attributes:
-        edit: Id of the what-if it is predicted from; None where there is no estimate.
+        edit: Id of the what-if it is predicted from; None where it is predicted from none.
         why: The evidence that calls for it, in one sentence.
         how: Code in the user's terms (may span lines).
-        predicted_ms, low, high: Step time after the change; None where there is no estimate.
+        predicted_ms, low, high: Step time after the change, for the samples of today's step (a
+            batch of four times the samples counts a quarter); None where there is no estimate.
         stop_when: The condition under which more of this no longer pays.
     """
 

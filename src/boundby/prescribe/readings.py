@@ -16,7 +16,9 @@ PAYS = 0.02
 """A change that gains less than this share of the step does not pay now (as in the ladder)."""
 SATURATED = 0.90
 """Device share from which the host is not the limit (the method's stop rule)."""
+MOSTLY = 0.5
 PLACES_NAMED = 2
+COMPUTING: tuple[Part, ...] = ("device-compute", "device-memory")
 
 
 def share(case: Case, *parts: Part) -> float:
@@ -29,6 +31,11 @@ def millis(case: Case, *parts: Part) -> float:
     return share(case, *parts) * case.step.estimate
 
 
+def of_device(case: Case, part: float | None) -> float | None:
+    """A share of device time as a share of the step; None where it is unknown."""
+    return None if part is None else part * device_share(case.shares)
+
+
 def is_host_bound(case: Case) -> bool:
     """Whether submitting or interpreting sets the step time."""
     return case.verdict.name in ("launch-bound", "python-bound")
@@ -37,6 +44,11 @@ def is_host_bound(case: Case) -> bool:
 def is_device_bound(case: Case) -> bool:
     """Whether what the device computes sets the step time."""
     return case.verdict.name in ("memory-bound", "compute-bound")
+
+
+def device_leads(case: Case) -> bool:
+    """Whether computing takes most of the step, even where the host names its class."""
+    return is_device_bound(case) or share(case, *COMPUTING) >= MOSTLY
 
 
 def is_saturated(case: Case) -> bool:
@@ -66,9 +78,3 @@ def at(places: Sequence[Place]) -> str:
     """`` (train.py:42, model.py:7)``; empty where no place is known."""
     named = [f"{place.file}:{place.line}" for place in places[:PLACES_NAMED]]
     return f" ({', '.join(named)})" if named else ""
-
-
-def all_waits(case: Case) -> str:
-    """A warning where the replay without waits removes waits of other kinds too."""
-    kinds = {row.kind for row in case.syncs if row.count_per_step > 0}
-    return " The prediction is for all kinds of waits together." if len(kinds) > 1 else ""

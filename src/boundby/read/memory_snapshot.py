@@ -20,11 +20,11 @@ from boundby.read.snapshot_load import CPU_SECONDS, DEFAULT_MAX_BYTES
 from boundby.read.snapshot_types import (
     Blocks,
     Events,
+    Frame,
     Marks,
     Segments,
     Settings,
     Snapshot,
-    Frame,
 )
 from boundby.read.snapshot_wire import Columns, Refusal, Wire, decode
 from boundby.read.wording import counted
@@ -105,7 +105,7 @@ def _snapshot(path: Path, wire: Wire) -> Snapshot:
     events = sum(map(len, histories.values()))
     ends = np.frombuffer(wire.stack_ends, dtype="<i8").tolist()
     flat = np.frombuffer(wire.stacks, dtype="<i4").tolist()
-    starts = [0, *ends[:-1]]
+    starts = [0, *ends][: len(ends)]
     return Snapshot(
         source=Source(str(path), "memory-snapshot", path.stat().st_size, events),
         quality=tuple(_findings(wire.counts)),

@@ -108,9 +108,7 @@ def _recording(path: Path, export: Export, process: Process, work: Work) -> Reco
     return inspect(recording)
 
 
-def _read_tables(
-    export: Export, process: Process, host: host_rows.HostRows
-) -> tuple[_Tables, int]:
+def _read_tables(export: Export, process: Process, host: host_rows.HostRows) -> tuple[_Tables, int]:
     """All rows of a process, and how many of them are whole graphs."""
     calls = host_rows.add_calls(export, process, host)
     host_rows.add_ranges(export, process, host)

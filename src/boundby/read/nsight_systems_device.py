@@ -11,7 +11,7 @@ from boundby.read.nsight_systems_file import Export, Source
 from boundby.read.nsight_systems_host import HostRows
 from boundby.read.nsight_systems_process import Process
 from boundby.read.recording import NONE, DeviceKind, HostKind, Ints
-from boundby.read.rows import DEVICE_COLUMNS, UNSIGNED_NONE, WAIT_COLUMNS
+from boundby.read.rows import DEVICE_COLUMNS, UNSIGNED_NONE
 
 _ROW = {
     "start": "start",
@@ -141,9 +141,7 @@ def add_waits(
         calls: The host rows.
     """
     wanted = {**_ROW, "type": "syncType", "event": "eventId"}
-    waits = export.columns(
-        "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", wanted, *process.of_device_rows()
-    )
+    waits = export.columns("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", wanted, *process.of_device_rows())
     keep = waits["end"] >= waits["start"]
     waits = {key: column[keep] for key, column in waits.items()}
     name = _wait_names(host, calls, waits)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -136,7 +135,9 @@ class Export:
         ]
         wanted = f"{', '.join(keys)}, SUM(end - start)"
         sql = f"SELECT {wanted} FROM {table} GROUP BY 1, 2"  # noqa: S608 - names of this package
-        return [(pid, device, int(time or 0)) for pid, device, time in self._connection.execute(sql)]
+        return [
+            (pid, device, int(time or 0)) for pid, device, time in self._connection.execute(sql)
+        ]
 
     def _select(self, what: str, table: str, conditions: Sequence[Condition]) -> sqlite3.Cursor:
         where = " AND ".join(part.sql for part in conditions) or "1"
@@ -175,7 +176,7 @@ def open_export(path: Path) -> Iterator[Export]:
                         "nsys export --type sqlite REPORT.nsys-rep writes one",
                     )
                 yield export
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise UnreadableError(
                 f"{path} is a damaged export of Nsight Systems: {error}", EXPORT_HINT
             ) from error
@@ -189,6 +190,8 @@ def _plain_file(path: Path) -> Iterator[Path]:
     if not is_compressed:
         yield path
         return
+    import tempfile  # noqa: PLC0415 - a plain file must not pay for it
+
     with tempfile.TemporaryDirectory(prefix="boundby-") as folder:
         copy = Path(folder) / "export.sqlite"
         pieces = Pieces(path)
@@ -213,4 +216,3 @@ def _require_all_pages(path: Path, file: Path) -> None:
 
 def _cut_short(path: Path) -> UnreadableError:
     return UnreadableError(f"{path} is cut short: its last pages are missing", EXPORT_HINT)
-

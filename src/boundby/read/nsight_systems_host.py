@@ -82,7 +82,7 @@ _TIMED = {"start": "start", "end": "end", "tid": "globalTid"}
 
 def _finished(rows: dict[str, Array]) -> dict[str, Array]:
     """The rows that end, after they start."""
-    keep = (rows["end"] >= rows["start"]) & (rows["start"] >= 0)
+    keep = rows["end"] >= rows["start"]
     return rows if keep.all() else {key: column[keep] for key, column in rows.items()}
 
 
@@ -115,7 +115,7 @@ def add_ranges(export: Export, process: Process, host: HostRows) -> None:
     texts = _texts(host.strings, rows.pop("text"), inline)
     labels = Labels()
     known = [labels[text] for text in texts]
-    done = (rows["end"] >= rows["start"]) & (rows["start"] >= 0)
+    done = rows["end"] >= rows["start"]
     keep = done & np.array([label is not None for label in known], dtype=bool)
     host.open_ranges += int((~done).sum())
     kept = [label for label, wanted in zip(known, keep.tolist(), strict=True) if label and wanted]
@@ -183,7 +183,7 @@ def threads(export: Export, host: HostRows) -> list[Thread]:
 
 def main_thread(found: list[Thread], table: Table) -> int:
     """The thread that carries the id of its process, if it has rows; else that with most calls."""
-    count = np.bincount(table["thread"], minlength=len(found)) if len(table["thread"]) else []
+    count = np.bincount(table["thread"], minlength=len(found))
     for number, thread in enumerate(found):
         if thread.pid == thread.tid and count[number]:
             return number

@@ -7,7 +7,7 @@ with any of the parts left out.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,8 +27,7 @@ _MARKER = re.compile(r"^\{['\"](?:traceMarker|model_config)['\"]")
 """What PyProf and DLProf wrote: a wrapped call, and markers that are no range of the program."""
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(NamedTuple):
     """A text taken apart.
 
     Attributes:
@@ -50,6 +49,7 @@ class Labels(dict[str, Label | None]):
     def __init__(self) -> None:
         super().__init__()
         self._sizes: dict[str, bytes] = {}
+        self._kinds: dict[str, HostKind] = {}
 
     def __missing__(self, text: str) -> Label | None:
         label = self[text] = self._read(text)
@@ -67,13 +67,23 @@ class Labels(dict[str, Label | None]):
         if not first or not parts:
             return Label(text, _kind(text))
         name = text[: first.start()]
-        has_arguments = parts["seq"] is not None or parts["sizes"] is not None
+        sequence, sizes = parts.groups()
         return Label(
             name,
-            HostKind.OP if has_arguments and not _is_scope(name) else _kind(name),
-            int(parts["seq"]) if parts["seq"] else NONE,
-            self._dims(parts["sizes"]) if parts["sizes"] else b"",
+            self._kind(name, has_arguments=sequence is not None or sizes is not None),
+            int(sequence) if sequence else NONE,
+            self._dims(sizes) if sizes else b"",
         )
+
+    def _kind(self, name: str, *, has_arguments: bool) -> HostKind:
+        """OP also for what has arguments, unless it is a range around operators."""
+        known = self._kinds.get(name)
+        if known is None or (has_arguments and known is HostKind.RANGE):
+            known = _kind(name)
+            if has_arguments and not _is_scope(name):
+                known = HostKind.OP
+            self._kinds[name] = known
+        return known
 
     def _dims(self, text: str) -> bytes:
         """Sizes as JSON; empty where they are none. Few are distinct, so each is checked once."""

@@ -6,7 +6,7 @@ has bytes is refused, whatever it is made of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -100,7 +100,9 @@ class Walk:
         if known is None:
             fields = frame if type(frame) is dict else {}
             known = self.frames[
-                text(fields.get("filename")), integer(fields.get("line"), 0), text(fields.get("name"))
+                text(fields.get("filename")),
+                integer(fields.get("line"), 0),
+                text(fields.get("name")),
             ]
             self._frame_of[id(frame)] = known
         return known
@@ -112,7 +114,8 @@ def convert(value: object, raw_bytes: int) -> Wire:
     Raises:
         RefusedError: It is no snapshot, or unfolds to more than its size warrants.
     """
-    top = {"segments": value} if isinstance(value, list) else value  # up to torch 1.x
+    is_bare = isinstance(value, list) and any(type(each) is dict for each in value)
+    top = {"segments": value} if is_bare else value  # up to torch 1.x
     if not isinstance(top, dict) or not KNOWN & {key for key in top if isinstance(key, str)}:
         raise RefusedError("it holds neither segments nor a history of the allocator")
     walk = Walk(max(raw_bytes, 1))
@@ -146,11 +149,9 @@ def text(value: object) -> str:
 
 
 def integer(value: object, otherwise: int = NONE) -> int:
-    """An integer that a column can hold."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value:  # noqa: PLR0124 -- NaN
-        if abs(value) < _LIMIT:
-            return int(value)
-    return otherwise
+    """An integer that a column can hold; NaN and infinities compare false and are none."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int(value) if is_number and -_LIMIT < value < _LIMIT else otherwise  # type: ignore[operator, call-overload]
 
 
 def _ints(values: list[object]) -> bytes:
@@ -183,9 +184,8 @@ def _histories(value: object, walk: Walk) -> dict[int, Columns]:
 
 
 def _history(entries: list[Object], walk: Walk) -> Columns:
-    action_of: Mapping[object, int] = ACTIONS
     actions = [entry.get("action") for entry in entries]
-    named = [action_of.get(a, Action.OTHER) if type(a) is str else Action.OTHER for a in actions]
+    named = [ACTIONS.get(a, Action.OTHER) if type(a) is str else Action.OTHER for a in actions]
     walk.note("unknown-action", named.count(Action.OTHER))
     times = np.frombuffer(_column(entries, "time_us"), dtype="<i8")
     is_known = (times >= 0) & (times < _LIMIT // NS_PER_US)
@@ -249,15 +249,19 @@ def _blocks(segments: list[Object], walk: Walk) -> Columns:
             at = integer(addresses[-1]) + max(integer(block.get("size")), 0)
             owner.append(number)
             rows.append(block)
-    states = [STATES.get(s, BlockState.INACTIVE) if type(s) is str else BlockState.INACTIVE
-              for s in (row.get("state") for row in rows)]
+    states = [
+        STATES.get(s, BlockState.INACTIVE) if type(s) is str else BlockState.INACTIVE
+        for s in (row.get("state") for row in rows)
+    ]
     return {
         "segment": _small(owner, "<i4"),
         "address": _ints(addresses),
         "size": _column(rows, "size"),
         "requested": _ints([_requested(row) for row in rows]),
         "state": _small(states, "i1"),
-        "stack": _small([walk.stack(row.get("frames", _past(row).get("frames"))) for row in rows], "<i4"),
+        "stack": _small(
+            [walk.stack(row.get("frames", _past(row).get("frames"))) for row in rows], "<i4"
+        ),
     }
 
 
@@ -279,7 +283,9 @@ def _marks(value: object, walk: Walk) -> Columns:
     is_known = (times >= 0) & (times < _LIMIT // NS_PER_US)
     return {
         "name": _small([walk.names[text(entry.get("name"))] for entry in entries], "<i4"),
-        "is_start": _small([stage == "START" if type(stage) is str else 0 for stage in stages], "i1"),
+        "is_start": _small(
+            [stage == "START" if type(stage) is str else 0 for stage in stages], "i1"
+        ),
         "device": _small([_device(entry.get("device")) for entry in entries], "<i4"),
         "time": np.where(is_known, times * is_known * NS_PER_US, NONE).astype("<i8").tobytes(),
     }

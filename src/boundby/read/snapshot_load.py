@@ -24,7 +24,7 @@ DEFAULT_MAX_BYTES = 2 * GIB
 """Unpacked size: about 20 million events as torch 2.11 writes them."""
 
 MAX_RATIO = 100
-"""Unpacked to packed. Real snapshots measured 8 to 20; below ``RATIO_FLOOR`` nothing is at stake."""
+"""Unpacked to packed; real snapshots measured 8 to 20. Below ``RATIO_FLOOR`` it costs nothing."""
 RATIO_FLOOR = 64 << 20
 
 EXPANSION = 60
@@ -159,8 +159,9 @@ def _prescan(raw: bytes) -> None:
     try:
         for count, (opcode, argument, _) in enumerate(pickletools.genops(raw)):
             if opcode.name in MEMO_OPS and (not isinstance(argument, int) or argument > count):
-                raise RefusedError("it asks for more memory than a snapshot of its size needs")
-    except RefusedError:
-        raise
+                break
+        else:
+            return
     except Exception as error:  # damaged bytes raise any of a dozen types
         raise RefusedError(f"it is damaged: {str(error)[:80]}") from error
+    raise RefusedError("it asks for more memory than a snapshot of its size needs")

@@ -18,6 +18,8 @@ from boundby.diagnose import Diagnosis
 from boundby.evidence.facts import Evidence, Place
 from boundby.evidence.tables import OpRow, SyncRow
 from boundby.prescribe.prescription import Prescription
+from boundby.report.numbers import in_words
+from boundby.report.roofline_document import roofline_document
 from boundby.report.sanitize import private, well_formed
 from boundby.verdict.decision import DecisionPath, Verdict
 
@@ -37,7 +39,7 @@ def document(diagnosis: Diagnosis) -> Object:
         "source": _source(diagnosis),
         **_inputs(diagnosis),
         **_findings(diagnosis),
-        "roofline": None,
+        "roofline": roofline_document(diagnosis.roofline),
         "memory": None,
         "next": [_texts(asdict(command)) for command in diagnosis.next],
         "evidence": [_evidence(fact) for fact in diagnosis.evidence],
@@ -116,7 +118,7 @@ def _decision_path(path: DecisionPath | None) -> Object | None:
 
 def _prescription(change: Prescription) -> Object:
     fields = _texts(asdict(change))
-    return {**fields, "costs": _texts(fields["costs"])}
+    return {**fields, "why": in_words(fields["why"]), "costs": _texts(fields["costs"])}
 
 
 def _op(row: OpRow) -> Object:
@@ -128,7 +130,9 @@ def _sync(row: SyncRow) -> Object:
 
 
 def _evidence(fact: Evidence) -> Object:
-    return {**_texts(asdict(fact)), "where": [_place(place) for place in fact.where]}
+    fields = _texts(asdict(fact))
+    places = [_place(place) for place in fact.where]
+    return {**fields, "text": in_words(fields["text"]), "where": places}
 
 
 def _place(place: Place) -> Object:

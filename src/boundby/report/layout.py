@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 LABEL_WIDTH = 11
@@ -22,6 +23,22 @@ Line = tuple[Span, ...]
 BLANK: Line = ()
 
 
+@dataclass(frozen=True)
+class Space:
+    """The room a section has, and how much it should say.
+
+    Attributes:
+        width: Columns right of the labels.
+        full, sliver: Characters of a bar: filled, and for a part too small to fill one.
+        detail: All of everything instead of the deciding few.
+    """
+
+    width: int
+    full: str = "#"
+    sliver: str = "."
+    detail: bool = False
+
+
 def line(text: str, style: str = "") -> Line:
     """A line of one span."""
     return (Span(text, style),)
@@ -36,8 +53,8 @@ def wrap(text: str, width: int, most: int | None = None) -> list[str]:
 
 
 def paragraph(text: str, width: int, style: str = "") -> list[Line]:
-    """Wrapped text, one style."""
-    return [line(part, style) for part in wrap(text, width)]
+    """Wrapped text, one style; nothing where there is no text."""
+    return [line(part, style) for part in wrap(text, width)] if text else []
 
 
 def lead(head: Span, text: str, width: int) -> list[Line]:
@@ -66,3 +83,8 @@ def section(label: str, body: Iterable[Line]) -> list[Line]:
 def plain(row: Line) -> str:
     """A line without its styles."""
     return "".join(span.text for span in row).rstrip()
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 step``, ``3 steps``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from boundby.diagnose import Diagnosis
 from boundby.prescribe.prescription import Prescription
-from boundby.report import numbers, sanitize
-from boundby.report.blocks import CALIBRATIONS
-from boundby.topics import summary
+from boundby.report import numbers, roofline_markdown, sanitize, sentences
 from boundby.verdict.decision import Rung
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!])")
+FENCE = "```"
 OPS_SHOWN = 20
 
 
@@ -24,8 +23,9 @@ def render(diagnosis: Diagnosis) -> str:
         _waterfall(diagnosis),
         _because(diagnosis),
         _ladder(diagnosis),
-        _prescriptions(diagnosis),
+        _changes(diagnosis),
         _tables(diagnosis),
+        roofline_markdown.section(diagnosis.roofline, table, code, text),
         _quality(diagnosis),
         _path(diagnosis),
         _next(diagnosis),
@@ -51,22 +51,39 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _verdict(diagnosis: Diagnosis) -> Iterator[str]:
-    found = diagnosis.verdict
+    found, second = diagnosis.verdict, sentences.runner_up(diagnosis)
     yield f"# {found.name}{f', {found.strength}' if found.strength else ''}"
     yield ""
-    yield text(found.undecided_reason or summary(found.name))
-    if found.cause:
-        yield f"\nCause: {code(found.cause)}."
-    if found.runner_up:
-        second = found.runner_up
-        yield f"\nRunner-up: {second.name}, {numbers.share(second.share)} of the step."
+    yield _prose(sentences.meaning(diagnosis))
+    more = (
+        f"Cause: {code(found.cause)}." if found.cause else "",
+        f"Runner-up: {second}." if second else "",
+        sentences.rule(diagnosis),
+        _sentence(sentences.doubt(diagnosis)),
+        _sentence(sentences.ranks(diagnosis)),
+    )
+    yield from (f"\n{each}" for each in more if each)
+
+
+def _prose(raw: str) -> str:
+    """A sentence of a topic, in which backticks already mark code."""
+    parts = raw.split("`")
+    if len(parts) % 2 == 0:
+        return text(raw)
+    return "".join(code(part) if at % 2 else text(part) for at, part in enumerate(parts))
+
+
+def _sentence(raw: str) -> str:
+    return f"{text(raw[:1].upper() + raw[1:])}." if raw else ""
 
 
 def _step(diagnosis: Diagnosis) -> list[str]:
     times, device = diagnosis.steps, diagnosis.device
     free = times.unprofiled_ms
     spread = f" ({numbers.between(free.low, free.high)})" if free else ""
-    calibration = CALIBRATIONS[diagnosis.calibration.source]
+    calibration = sentences.CALIBRATIONS[diagnosis.calibration.source]
+    if diagnosis.calibration.host_scale is not None:
+        calibration += f", {sentences.host_scale(diagnosis.calibration.host_scale)}"
     rows = [
         ("Step without the profiler", f"{numbers.ms(free.estimate if free else None)}{spread}"),
         ("Calibration", calibration),
@@ -85,21 +102,25 @@ def _step(diagnosis: Diagnosis) -> list[str]:
 
 
 def _waterfall(diagnosis: Diagnosis) -> list[str]:
+    whole = sum(part.ms for part in diagnosis.waterfall)
     rows = [
-        (part.part, numbers.ms(part.ms), numbers.share(part.share)) for part in diagnosis.waterfall
+        (part.part, numbers.ms(part.ms, whole), numbers.share(part.share))
+        for part in diagnosis.waterfall
     ]
     return _titled("## Where the step goes", table(("part", "time", "share"), rows))
 
 
 def _because(diagnosis: Diagnosis) -> list[str]:
-    deciding = diagnosis.verdict.because
-    facts = sorted(diagnosis.evidence, key=lambda fact: fact.id not in deciding)
+    deciding = sentences.deciding(diagnosis)
+    facts = [*deciding, *(fact for fact in diagnosis.evidence if fact not in deciding)]
     lines = []
     for fact in facts:
-        mark = "**decides** " if fact.id in deciding else ""
+        mark = "**decides** " if fact in deciding else ""
         places = [f"{text(place.file)}:{place.line} {code(place.function)}" for place in fact.where]
         where = f" At {', '.join(places)}." if places else ""
-        lines.append(f"- {mark}{code(fact.id)} {text(fact.text)}{where} ({fact.trust})")
+        lines.append(
+            f"- {mark}{code(fact.id)} {_prose(sentences.fact(fact))}{where} ({fact.trust})"
+        )
     return _titled("## Evidence", lines)
 
 
@@ -122,26 +143,34 @@ def _pays(rung: Rung) -> str:
     return "yes" if rung.pays else "not yet"
 
 
-def _prescriptions(diagnosis: Diagnosis) -> list[str]:
+def _changes(diagnosis: Diagnosis) -> list[str]:
     lines: list[str] = []
     for change in diagnosis.prescriptions:
-        lines += [*_prescription(change), ""]
+        lines += [*_change(diagnosis, change), ""]
     return _titled("## What to do", lines[:-1])
 
 
-def _prescription(change: Prescription) -> Iterator[str]:
-    spread = numbers.between(change.low, change.high)
-    gain = f"{numbers.ms(change.predicted_ms)}{f' ({spread})' if spread else ''}"
+def _change(diagnosis: Diagnosis, change: Prescription) -> Iterator[str]:
+    gain = sentences.gain(diagnosis, change)
     yield f"### {text(change.title)} {code(change.id)}"
     yield ""
-    yield f"- Why: {text(change.why)}"
-    yield f"- Step after it: {gain}{'' if change.pays else '; gains less than 2% now'}"
+    yield f"- Why: {_prose(sentences.why(change))}"
+    yield f"- Step after it alone: {gain}{'' if change.pays else '; gains less than 2% now'}"
     yield f"- Stop when {text(change.stop_when)}"
     yield from (
         f"- Costs, {name}: {text(cost)}" for name, cost in vars(change.costs).items() if cost
     )
     yield ""
-    yield from (f"    {sanitize.shown(row.expandtabs(4))}" for row in change.how.splitlines())
+    yield from fenced(change.how)
+
+
+def fenced(raw: str) -> Iterator[str]:
+    """Code between fences that no line of it can close."""
+    rows = [sanitize.shown(row.expandtabs(4)) for row in raw.splitlines()]
+    fence = FENCE
+    while any(row.lstrip().startswith(fence) for row in rows):
+        fence += "`"
+    yield from (f"{fence}python", *rows, fence)
 
 
 def _tables(diagnosis: Diagnosis) -> list[str]:
@@ -182,9 +211,7 @@ def _path(diagnosis: Diagnosis) -> list[str]:
     path = diagnosis.path
     if path is None:
         return []
-    lines = [
-        f"{at}. {text(fork.question)}: {text(fork.answer)}" for at, fork in enumerate(path.forks, 1)
-    ]
+    lines = [f"{at}. {text(sentences.fork(fork))}" for at, fork in enumerate(path.forks, 1)]
     lines.append(f"{len(path.forks) + 1}. {text(path.leaf)}")
     if path.disagreement:
         lines += ["", f"It differs from the verdict: {text(path.disagreement)}"]

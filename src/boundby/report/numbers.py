@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
+import re
+
+from boundby.evidence.words import UNITS, digits, duration, per_step
 
 UNKNOWN = "unknown"
 
 LEAST_SHARE = 0.005
 """Below half a percent a share is written ``<1%``, so that it does not read as nothing."""
 
+MS_OF = dict(UNITS)
+NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+TIME = re.compile(
+    rf"(?<![\w.<])(?:(?P<first>{NUMBER})(?P<joint> (?:of|to|and|->) ))?"
+    rf"(?P<last>{NUMBER}) (?P<unit>s|ms|us)\b"
+)
+SELDOM = re.compile(r"\b(?P<times>0\.\d+) times a step\b")
+PLAIN = range(1, 1000)
+"""Whole parts of numbers that need no other unit."""
+
 
 def number(value: float | None) -> str:
-    """Three significant digits without an exponent where that stays short."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    size = abs(value)
-    for least, digits in ((99.95, 0), (9.995, 1), (0.9995, 2), (0.09995, 3)):
-        if size >= least:
-            return f"{value:.{digits}f}"
-    return f"{value:.2g}" if size else "0"
+    """Three significant digits, never an exponent."""
+    return UNKNOWN if value is None or not math.isfinite(value) else digits(value)
 
 
 def count(value: float | None) -> str:
@@ -29,25 +36,27 @@ def count(value: float | None) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A number with its unit: ``2.72 ms``."""
+    """A number with its unit: ``2.72 GiB``."""
     text = number(value)
     return text if text == UNKNOWN else f"{text} {unit}"
 
 
-def ms(value: float | None) -> str:
-    """Milliseconds."""
-    return quantity(value, "ms")
+def ms(value: float | None, like: float | None = None) -> str:
+    """A time given in milliseconds, in the unit that its size asks for: ``2.72 ms``, ``34.0 us``.
+
+    Args:
+        like: Milliseconds that choose the unit instead: one unit for a column.
+    """
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    return duration(value, like)
 
 
 def share(value: float | None) -> str:
     """A share of 1 as a whole percentage."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
-    if 0 < value < LEAST_SHARE:
-        return "<1%"
-    if 1 - LEAST_SHARE < value < 1:
-        return ">99%"
-    return f"{value:.0%}"
+    return "<1%" if 0 < value < LEAST_SHARE else f"{value:.0%}"
 
 
 def times(value: float | None) -> str:
@@ -57,7 +66,40 @@ def times(value: float | None) -> str:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """A range without its unit: ``2.31 to 3.40``; empty where an end is unknown."""
-    if low is None or high is None:
-        return ""
-    return f"{number(low)} to {number(high)}"
+    """A range of milliseconds: ``2.31 to 3.40 ms``; empty where an end is unknown."""
+    return "" if low is None or high is None else _joined(low, "to", high)
+
+
+def change(now: float | None, then: float | None) -> str:
+    """A time that becomes another: ``4.02 -> 2.66 ms``, ``3.84 ms -> 362 us``."""
+    if now is None or then is None:
+        return ms(then)
+    return _joined(now, "->", then)
+
+
+def in_words(text: str) -> str:
+    """A sentence whose times stand in the units that their sizes ask for.
+
+    Sentences are made where values are known best, with one unit each; ``0.00568 ms`` and
+    ``2.15e+04 us`` become ``5.68 us`` and ``21.5 ms``, what reads well stays as it is.
+    """
+    text = TIME.sub(_retold, text)
+    return SELDOM.sub(lambda found: per_step(float(found["times"])), text)
+
+
+def _retold(found: re.Match[str]) -> str:
+    last, unit = float(found["last"]), found["unit"]
+    if last == 0 or (int(last) in PLAIN and "e" not in found[0]):
+        return found[0]
+    told = duration(last * MS_OF[unit])
+    if found["first"] is None:
+        return told
+    first = float(found["first"]) * MS_OF[unit]
+    return _joined(first, found["joint"].strip(), last * MS_OF[unit])
+
+
+def _joined(first: float, joint: str, last: float) -> str:
+    """Two times and the word between them; the unit stands once where both have the same."""
+    ahead, behind = duration(first), duration(last)
+    unit = behind.partition(" ")[2]
+    return f"{ahead.removesuffix(f' {unit}')} {joint} {behind}"

@@ -17,7 +17,7 @@ def ops(diagnosis: Diagnosis, width: int, limit: int) -> list[Line]:
     """Operators and launch calls, and below them how busy the device is against the wall clock."""
     heads = ("calls", "host self", "total", "dev self", "total", "host us", "dev us")
     rows = diagnosis.ops[:limit]
-    lines = _table(
+    lines = table(
         f"ops, ms a step ({len(rows)} of {len(diagnosis.ops)})", heads, width, map(_op, rows)
     )
     return [*lines, line(_busy_against_wall(diagnosis), "dim")] if lines else []
@@ -29,7 +29,7 @@ def ranges(diagnosis: Diagnosis, width: int) -> list[Line]:
         (row.name, numbers.count(row.count), _figure(row.host_ms), _figure(row.device_ms))
         for row in diagnosis.ranges
     ]
-    return _table("ranges, ms a step", ("count", "host", "device"), width, rows)
+    return table("ranges, ms a step", ("count", "host", "device"), width, rows)
 
 
 def syncs(diagnosis: Diagnosis, width: int) -> list[Line]:
@@ -43,7 +43,7 @@ def syncs(diagnosis: Diagnosis, width: int) -> list[Line]:
         )
         for row in diagnosis.syncs
     ]
-    return _table("host waits, ms a step", ("count", "queued", "cost"), width, rows)
+    return table("host waits, ms a step", ("count", "queued", "cost"), width, rows)
 
 
 def _op(row: OpRow) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else numbers.number(value)
 
 
-def _table(
+def table(
     title: str, heads: Sequence[str], width: int, rows: Iterable[Sequence[str]]
 ) -> list[Line]:
     """A name column that takes what the figures leave; nothing where there are no rows."""
@@ -77,8 +77,15 @@ def _table(
         (Span(sanitize.fit(sanitize.shown(name), room)), Span(_figures(figures)))
         for name, *figures in rows
     ]
-    head = (Span(sanitize.fit(title, room), "heading"), Span(_figures(heads), "dim"))
-    return [head, *lines] if lines else []
+    return [*_head(title, heads, room), *lines] if lines else []
+
+
+def _head(title: str, heads: Sequence[str], room: int) -> list[Line]:
+    """The title above the names, or on a line of its own where it is longer than they are."""
+    figures = Span(_figures(heads), "dim")
+    if sanitize.cells(title) <= room:
+        return [(Span(sanitize.fit(title, room), "heading"), figures)]
+    return [line(title, "heading"), (Span(" " * room), figures)]
 
 
 def _figures(texts: Sequence[str]) -> str:

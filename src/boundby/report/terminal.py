@@ -54,18 +54,26 @@ class Look:
 def look_at(stream: TextIO, environment: Mapping[str, str], *, detail: bool = False) -> Look:
     """The look that a stream allows: a terminal its width and styles, a pipe neither.
 
-    NO_COLOR removes all styles; FORCE_COLOR asks for them in a pipe too; the first wins.
+    COLUMNS sets the width of either. NO_COLOR removes all styles; FORCE_COLOR asks for them in a
+    pipe too; the first wins.
     """
     is_terminal = stream.isatty()
     forced = environment.get("FORCE_COLOR", "") not in {"", "0"}
     refused = bool(environment.get("NO_COLOR")) or environment.get("TERM") == "dumb"
-    width = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if is_terminal else PIPE_WIDTH
     return Look(
-        width=min(max(width, NARROWEST), WIDEST),
+        width=min(max(_columns(stream, environment), NARROWEST), WIDEST),
         styled=(is_terminal or forced) and not refused,
         unicode=is_terminal and (stream.encoding or "").lower().startswith("utf"),
         detail=detail,
     )
+
+
+def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
+    """What COLUMNS says, else what the terminal has, else what a pipe gets."""
+    told = environment.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if stream.isatty() else PIPE_WIDTH
 
 
 def draw(lines: Iterable[Line], look: Look) -> str:

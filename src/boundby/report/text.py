@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from boundby.diagnose import Diagnosis
-from boundby.report import blocks, tables
+from boundby.report import blocks, roofline_table, tables
 from boundby.report.layout import BLANK, LABEL_WIDTH, Line
 from boundby.report.terminal import Look, draw
 
@@ -20,10 +20,12 @@ class Tables:
     Attributes:
         ops: Rows of the operator table; 0 for none.
         ranges: Whether to print named ranges and host waits.
+        roofline: Whether to print what stands under the roofs.
     """
 
     ops: int = 0
     ranges: bool = False
+    roofline: bool = False
 
 
 def render(diagnosis: Diagnosis, look: Look, wanted: Tables | None = None) -> str:
@@ -36,6 +38,8 @@ def render(diagnosis: Diagnosis, look: Look, wanted: Tables | None = None) -> st
         groups.append(tables.ops(diagnosis, look.width, wanted.ops))
     if wanted and wanted.ranges:
         groups += [tables.ranges(diagnosis, look.width), tables.syncs(diagnosis, look.width)]
+    if wanted and wanted.roofline:
+        groups += roofline_table.tables(diagnosis.roofline, look.width, detail=look.detail)
     groups.append(blocks.following(diagnosis, space))
     lines: list[Line] = []
     for group in filter(None, groups):

@@ -121,25 +121,17 @@ class KernelRoofs:
 
     def uncounted(self) -> dict[str, int]:
         """Operators whose kernels ran uncounted, by name with their ns; longest first."""
-        return _ranked(self._uncounted())
+        names, host = self.recording.names, self.recording.host
+        communicates = self.family == Family.COMMUNICATION
+        totals: Counter[int] = Counter()
+        for run in self.runs:
+            if run.cost is None and not communicates[run.kernels[0]]:
+                totals[int(host.name[run.row])] += run.duration_ns
+        return {names[name]: ns for name, ns in totals.most_common()}
 
     def unruled(self) -> dict[str, int]:
         """Of these, operators for which there is no rule; the others lack recorded shapes."""
-        return _ranked((name, ns) for name, ns in self._uncounted() if not has_rule(name))
-
-    def _uncounted(self) -> Iterator[tuple[str, int]]:
-        names, host = self.recording.names, self.recording.host
-        for run in self.runs:
-            communicates = self.family[run.kernels[0]] == Family.COMMUNICATION
-            if run.cost is None and not communicates:
-                yield names[host.name[run.row]], run.duration_ns
-
-
-def _ranked(items: Iterator[tuple[str, int]]) -> dict[str, int]:
-    totals: Counter[str] = Counter()
-    for name, ns in items:
-        totals[name] += ns
-    return dict(totals.most_common())
+        return {name: ns for name, ns in self.uncounted().items() if not has_rule(name)}
 
 
 def measure_kernels(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from boundby.roofline.ceilings import Ceilings
 from boundby.roofline.costs import Cost
+from boundby.roofline.widths import Width, product_width
 from boundby.units import NS_PER_S
 
 Roof = Literal["compute", "memory"]
@@ -26,11 +26,7 @@ OVER = 1.05
 """Above this share of a ceiling the figure is refused: clocks and rounding explain less."""
 
 _THREE_TF32 = re.compile(r"fmha_cutlass[FB]_f32")
-_TF32 = re.compile(r"(?i)tf32|xf32|s1688|nvjet")
-_FP32 = re.compile(
-    r"(?i)simt|ffma|sgemm|scudnn|f32f32_f32f32|cf32cf32|convolve|engine<float|winograd|fft2d"
-    r"|Cijk_\w*?_S[BS]?_|gemv|gemmSN|gemmk1|dot_kernel|depthwise"
-)
+_FLOAT32_KEYS: dict[Width, tuple[str, ...]] = {"fp32": ("float32",), "tf32": ("tf32",)}
 _FEWER = re.compile(r"(?i)winograd|fft|cf32cf32|gcgemm")
 """Winograd and FFT convolutions; the latter multiply complex matrices."""
 
@@ -75,9 +71,7 @@ class Placement:
 def compute_keys(cost: Cost, kernel_name: str) -> tuple[str, ...]:
     """Keys of the rates that may apply; two for float32 where the name does not tell which unit.
 
-    cuBLAS, CUTLASS and cuDNN name TF32 kernels ``tf32f32`` or ``s1688``, float32 ones ``sgemm``,
-    ``ffma``, ``simt`` or ``f32f32_f32f32``. nvjet kernels exist for the matrix unit alone. torch's
-    memory-efficient attention in float32 uses three TF32 passes (gemm_kernel_utils.h).
+    torch's memory-efficient attention in float32 uses three TF32 passes (gemm_kernel_utils.h).
     """
     if cost.unit == "vector" or cost.dtype in ("float64", "complex128"):
         return ("float64",) if cost.dtype in ("float64", "complex128") else ("float32",)
@@ -86,13 +80,10 @@ def compute_keys(cost: Cost, kernel_name: str) -> tuple[str, ...]:
     return _float32_keys(kernel_name)
 
 
-@lru_cache(maxsize=65536)
 def _float32_keys(kernel_name: str) -> tuple[str, ...]:
     if _THREE_TF32.search(kernel_name):
         return ("3xtf32",)
-    if _TF32.search(kernel_name):
-        return ("tf32",)
-    return ("float32",) if _FP32.search(kernel_name) else ("tf32", "float32")
+    return _FLOAT32_KEYS.get(product_width(kernel_name), ("tf32", "float32"))
 
 
 @dataclass(frozen=True)

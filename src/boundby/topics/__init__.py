@@ -7,6 +7,7 @@ kind, its name is the id, its first line the title and its first paragraph the s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -24,6 +25,11 @@ KINDS = {
     "term": "terms",
 }
 """Folder of each kind, in the order in which they are listed and looked up."""
+
+ITEM = re.compile(r"^- (.*(?:\n  .*)*)", re.MULTILINE)
+ENTRY, INSIDE = re.compile(r"\A[^:]*"), re.compile(r"(?s)\A.*")
+"""What an item of a list is about, and all of it."""
+WORD = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -51,16 +57,28 @@ def ids() -> dict[str, tuple[str, ...]]:
 
 
 def find(name: str) -> Topic | None:
-    """The topic of that id, None where there is none; underscores and capitals are forgiven.
+    """The topic of that id, or the term that lists the word; None where there is neither."""
+    return named(name) or listing(name)
 
-    A word that a term lists (``no_sync``, ``submission``) leads to the topic of that term.
-    """
-    wanted = name.strip().lower()
+
+def named(name: str) -> Topic | None:
+    """The topic of that id; underscores, spaces and capitals are forgiven."""
+    wanted = re.sub(r"[_\s]+", "-", name.strip().lower())
     for kind, known in ids().items():
-        if wanted.replace("_", "-") in known:
-            return _read(kind, wanted.replace("_", "-"))
-    terms = (_read("term", term) for term in ids()["term"])
-    return next((term for term in terms if wanted and f"- `{wanted}`" in term.text), None)
+        if wanted in known:
+            return _read(kind, wanted)
+    return None
+
+
+def listing(word: str) -> Topic | None:
+    """The term that lists a word (``no_sync``, ``submission``): as an entry, or else inside one."""
+    wanted = " ".join(word.lower().split())
+    for place in ENTRY, INSIDE:
+        for term in (_read("term", each) for each in ids()["term"]):
+            items = ITEM.findall(term.text.lower())
+            if any(wanted in WORD.findall(part) for item in items for part in place.findall(item)):
+                return term
+    return None
 
 
 def _read(kind: str, name: str) -> Topic:

@@ -30,7 +30,7 @@ CLEAR_LEAD = 0.60
 """Share of device time that the leading kind needs for a strong device class."""
 
 BECAUSE: dict[Part, tuple[str, ...]] = {
-    "data": ("loader-wait", "loader-line", "loader-function", "idle-period", "device-busy"),
+    "data": ("loader-wait", "batch-line", "loader-function", "idle-period", "device-busy"),
     "sync": (
         "sync-cost",
         "wait-item",

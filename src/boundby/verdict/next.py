@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 
@@ -16,8 +17,27 @@ class NextCommand:
     question: str
 
 
-def next_commands(verdict: Verdict, path: str) -> tuple[NextCommand, ...]:
-    """At most three commands, the most useful first."""
+AMD = re.compile(r"\bMI\d|Radeon|\bAMD\b", re.IGNORECASE)
+"""Names of devices that Nsight Compute cannot measure."""
+NCU = NextCommand(
+    "ncu --set full --csv --page raw ... > kernel.csv",
+    "inside one kernel: why it is slow (Nsight Compute)",
+)
+ROCPROF = NextCommand(
+    "rocprof-compute profile -n kernels -- python ...",
+    "inside one kernel: why it is slow (ROCm Compute Profiler)",
+)
+
+
+def next_commands(
+    verdict: Verdict, path: str, device: str | None = None
+) -> tuple[NextCommand, ...]:
+    """At most three commands, the most useful first.
+
+    Args:
+        path: Of the recording.
+        device: Name of its device, where known.
+    """
     if verdict.name == "undecided":
         return (NextCommand("boundby explain undecided", "what to record for a verdict"),)
     explain = NextCommand(f"boundby explain {verdict.name}", "what this class means, when to stop")
@@ -28,10 +48,7 @@ def next_commands(verdict: Verdict, path: str) -> tuple[NextCommand, ...]:
         f"boundby trace {shlex.quote(path)} --roofline",
         "roofs: what each operator reaches and loses",
     )
-    kernel = NextCommand(
-        "ncu --set full --csv --page raw ... > kernel.csv",
-        "inside one kernel: why it is slow (Nsight Compute)",
-    )
+    kernel = ROCPROF if device and AMD.search(device) else NCU
     if verdict.name in ("memory-bound", "compute-bound"):
         return (explain, roofs, kernel)
     return (explain, tables)

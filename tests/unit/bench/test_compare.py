@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fakes_of_bench import FakeMachine
 
 from boundby.bench.caliber import Caliber
 from boundby.bench.commits import compare_commits
@@ -20,9 +19,10 @@ from boundby.bench.warmup import FirstCost, WarmUp
 from boundby.errors import CannotTellError, UnreadableError
 from boundby.read.recording import Quality
 from boundby.report.compare import encode, markdown, render, render_diagnoses
+from boundby.report.document import document
 from boundby.report.terminal import Look
 from diagnoses import launch_bound
-from boundby.report.document import document
+from fakes_of_bench import FakeMachine
 
 
 def result(median=1e6, scatter=0.005, n=100, seed=0, **changes):
@@ -129,7 +129,7 @@ def repository(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def git(*arguments):
-        subprocess.run(["git", *arguments], check=True, capture_output=True)
+        subprocess.run(["git", *arguments], check=True, capture_output=True)  # noqa: S607
 
     git("init", "-q")
     git("config", "user.email", "a@b")
@@ -161,15 +161,17 @@ def test_two_commits_with_a_command(repository):
     assert found.effect == "slower"
     assert found.clocks[0].ratio.estimate == pytest.approx(1.5)
     assert compare_commits(["HEAD", "HEAD"], command, rounds=6).effect == "same"
-    left = subprocess.run(["git", "worktree", "list"], capture_output=True, text=True, check=True)
+    command = ["git", "worktree", "list"]
+    left = subprocess.run(command, capture_output=True, text=True, check=True)
     assert len(left.stdout.splitlines()) == 1
+
+
+FAIL = "import sys; print('boom', file=sys.stderr); sys.exit(3)"
 
 
 def test_a_command_that_fails_is_told_with_its_commit(repository):
     with pytest.raises(CannotTellError, match=r"failed on HEAD with 3: boom"):
-        compare_commits(
-            ["HEAD", "HEAD"], [sys.executable, "-c", "import sys; print('boom', file=sys.stderr); sys.exit(3)"]
-        )  # fmt: skip
+        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", FAIL])
     with pytest.raises(CannotTellError, match="git worktree"):
         compare_commits(["nonsense", "HEAD"], ["true"])
 

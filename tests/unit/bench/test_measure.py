@@ -4,16 +4,17 @@ import functools
 
 import pytest
 import torch
-from fakes_of_bench import FakeMachine
 
 import boundby
 from boundby.bench.caliber import Caliber, differences, gather, under_test
 from boundby.bench.measure import bench, name_of
 from boundby.bench.measurement import from_measurement, to_measurement
 from boundby.bench.result import decode, encode, load
+from boundby.bench.shapes import varying_shapes
 from boundby.errors import UnreadableError, UsageError
 from boundby.report.bench import compare_table, markdown, reading, render, time
 from boundby.report.terminal import Look
+from fakes_of_bench import FakeMachine
 
 QUICK = {"min_run_time": 0.002, "warmup": 1}
 
@@ -77,10 +78,26 @@ def test_a_real_function_on_the_cpu():
 
 
 def test_a_compiled_function_whose_output_no_one_sees():
-    compiled = torch.compile(lambda x: None, backend="eager")
+    compiled = torch.compile(lambda _: None, backend="eager")
 
     assert [each.id for each in bench(compiled, torch.ones(2), **QUICK).trust if
             each.id == "unused-output"]  # fmt: skip
+
+
+def test_shapes_that_vary_under_cudnn_benchmark(monkeypatch):
+    sizes = iter(range(8, 10_000))
+    weight = torch.randn(1, 1, 3, 3)
+
+    def varying():
+        return torch.conv2d(torch.randn(1, 1, 8, next(sizes)), weight)
+
+    def fixed():
+        return torch.conv2d(torch.randn(1, 1, 8, 8), weight)
+
+    assert varying_shapes(varying) == ()
+    monkeypatch.setattr(torch.backends.cudnn, "benchmark", True)
+    assert [each.id for each in varying_shapes(varying)] == ["shapes-vary"]
+    assert varying_shapes(fixed) == ()
 
 
 @pytest.mark.parametrize("options", [{"min_run_time": 0}, {"number": 0}, {"samples": 0}])

@@ -1,7 +1,6 @@
 """Three clocks on a machine whose times are known."""
 
 import pytest
-from fakes_of_bench import FakeMachine
 
 from boundby.bench.sampling import (
     FEWEST_SAMPLES,
@@ -12,6 +11,7 @@ from boundby.bench.sampling import (
     sample_wall,
 )
 from boundby.bench.warmup import warm_up
+from fakes_of_bench import FakeMachine
 
 SHORT = Plan(min_run_ns=1e6)
 
@@ -42,7 +42,7 @@ def test_device_time_is_free_of_submission(submit, device):
 
 def test_without_a_hold_a_slow_host_would_be_seen_on_the_device():
     machine = FakeMachine()
-    machine.hold = lambda ns: None
+    machine.hold = lambda _: None
     found = sample_device(machine.call(50_000, 5_000), machine, SHORT, 50_000)
 
     assert max(found.ns) == 55_000.0
@@ -79,8 +79,24 @@ def test_calls_in_a_sample_can_be_given():
 def test_a_block_lasts_long_enough_to_hide_its_ends():
     machine = FakeMachine()
 
-    assert block_size(machine.call(1_000, 10_000), machine) == pytest.approx(200, rel=0.05)
-    assert block_size(machine.call(1_000, 5e6), machine) == 1
+    assert block_size(machine.call(1_000, 10_000), machine) == pytest.approx(1000, rel=0.05)
+    assert block_size(machine.call(1_000, 2e7), machine) == 1
+
+
+def test_a_block_is_longer_where_its_ends_cost_more():
+    machine = FakeMachine()
+    wait = machine.synchronize
+
+    def slow_wait():
+        wait()
+        machine.time += 100_000
+
+    machine.synchronize = slow_wait
+    number = block_size(machine.call(1_000, 1e6), machine)
+
+    assert number == pytest.approx(32, abs=4)
+    found = sample_wall(machine.call(1_000, 1e6), machine, SHORT)
+    assert found.ns[0] == pytest.approx(1e6, rel=0.004)
 
 
 def test_warm_up_goes_on_until_calls_are_steady():

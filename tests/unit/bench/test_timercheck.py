@@ -3,11 +3,11 @@
 import time
 
 import pytest
-from fakes_of_bench import FakeMachine
 
 import boundby
 from boundby.bench.result import Work
 from boundby.bench.timercheck import _judge, _Seen, check_timer
+from fakes_of_bench import FakeMachine
 
 
 @pytest.fixture

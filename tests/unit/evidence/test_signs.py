@@ -144,6 +144,19 @@ def test_the_kind_of_update_is_what_its_range_holds(kind, inside):
     assert 0 < update.device_share < 1
 
 
+def test_the_optimizer_is_named_by_the_range_that_takes_longest():
+    small, large = Range("Optimizer.step#SGD.step", add()), Range("Optimizer.step#Adam.step", mm())
+    timeline = repeated(small, large, large)
+
+    assert find_signs(timeline).update.optimizer == "Adam"
+
+
+def test_fused_operators_name_no_class():
+    fused = Op("aten::_fused_adamw_", ELEMENTWISE)
+
+    assert find_signs(repeated(mm(), fused)).update.optimizer is None
+
+
 def test_fused_operators_are_an_update_without_a_range():
     update = find_signs(repeated(mm(), Op("aten::_fused_sgd_", "multi_tensor_apply"))).update
 
@@ -222,6 +235,26 @@ def test_softmax_between_batched_products_is_attention_by_hand():
     assert found.calls == 1
     assert found.score_bytes == 2 * 8 * 512 * 512 * 4
     assert found.fused is False
+
+
+@pytest.mark.parametrize(
+    ("between", "masked"),
+    [
+        ((), False),
+        (("aten::div",), False),
+        (("aten::div", "aten::masked_fill_"), True),
+        (("aten::where",), True),
+        (("aten::add",), True),
+    ],
+)
+def test_a_mask_stands_between_product_and_softmax(between, masked):
+    work = attention(*(Op(name, ELEMENTWISE) for name in between))
+
+    assert find_signs(repeated(add(), *work, add())).attention.masked is masked
+
+
+def test_without_attention_by_hand_nothing_is_masked():
+    assert find_signs(repeated(mm(), add())).attention.masked is False
 
 
 def test_backward_attention_counts_as_time_and_not_as_a_call():

@@ -1,4 +1,5 @@
 """Out-of-memory texts of all families, as they stand in logs: prefixed, wrapped, boxed, cut."""
+# ruff: noqa: C408, E501, ISC004 (a table of texts as they stand in logs)
 
 import textwrap
 from dataclasses import replace
@@ -40,7 +41,9 @@ OLD_TEXT = (
     "9.00 MiB free; "
 )
 NEW = dict(gpu=0, requested=3 * GIB, capacity=24 * GIB, free=1536 * MIB)
-NEW_TEXT = "Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 24.00 GiB of which 1.50 GiB is free."
+NEW_TEXT = (
+    "Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 24.00 GiB of which 1.50 GiB is free."
+)
 USED = "Of the allocated memory 12.00 GiB is allocated by PyTorch, and 4.00 GiB is reserved by PyTorch but unallocated."
 USED_FIELDS = dict(allocated=12 * GIB, unallocated=4 * GIB)
 
@@ -221,7 +224,7 @@ def boxed(text):
 
 
 def in_a_log(text):
-    return f"epoch 3 step 17 loss 0.51\nTraceback (most recent call last):\n  File \"t.py\", line 3, in f\n{text}\n\nwandb: done\n"
+    return f'epoch 3 step 17 loss 0.51\nTraceback (most recent call last):\n  File "t.py", line 3, in f\n{text}\n\nwandb: done\n'
 
 
 def ranked_and_wrapped(text):
@@ -232,7 +235,18 @@ def coloured(text):
     return f"\x1b[31m{text}\x1b[0m"
 
 
-WAYS = [plain, ranked, logged, stamped, wrapped, folded, boxed, in_a_log, ranked_and_wrapped, coloured]
+WAYS = [
+    plain,
+    ranked,
+    logged,
+    stamped,
+    wrapped,
+    folded,
+    boxed,
+    in_a_log,
+    ranked_and_wrapped,
+    coloured,
+]
 VARIANTS = [
     pytest.param(way, text, expected, id=f"{name}-{way.__name__}")
     for name, (text, expected) in FAMILIES.items()
@@ -284,7 +298,13 @@ def test_different_messages_in_a_log_stay_apart():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "all is well", "memory: 12.00 GiB of 24.00 GiB", "we ran out of memory of the meeting", "\x00\xff" * 9],
+    [
+        "",
+        "all is well",
+        "memory: 12.00 GiB of 24.00 GiB",
+        "we ran out of memory of the meeting",
+        "\x00\xff" * 9,
+    ],
 )
 def test_other_text_holds_no_message(text):
     assert read_oom_messages(text) == []

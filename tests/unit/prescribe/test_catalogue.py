@@ -1,19 +1,37 @@
 """Every prescription: one program for which it is called, and one for which it is not."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 import boundby.prescribe.catalogue
+from boundby.cli.group import COMMANDS
 from boundby.evidence.facts import Evidence
 from boundby.prescribe.catalogue import RULES
-from cases import PARTS, place, program, wait
+from cases import PARTS, collective, place, program, wait
 
 WAITS_FOR_DATA = {"data": 0.8, "device-compute": 0.1, "submission": 0.1}
 INFERENCE = {"training": False}
 FIXED = {"shapes_vary": False}
 
 CASES = {
+    "detach-debugger": (
+        program("python-bound", live={"debugger": "pydevd"}),
+        program("python-bound", live={"debugger": None}),
+    ),
+    "free-device": (
+        program("compute-bound", live={"other_processes": 1}),
+        program("compute-bound", live={"other_processes": 0}),
+    ),
+    "full-clocks": (
+        program("compute-bound", live={"clock_share": 0.6, "clock_reasons": ("heat",)}),
+        program("compute-bound", live={"clock_share": 0.6, "clock_reasons": ()}),
+    ),
+    "grad-scaler": (
+        program("compute-bound", live={"unscaled_fp16": True}),
+        program("compute-bound", live={"unscaled_fp16": False}),
+    ),
     "debug-switches": (
         program(switches={"blocking_launches": True}),
         program(switches={"blocking_launches": False, "anomaly": False}),
@@ -107,6 +125,30 @@ CASES = {
     "find-syncs": (
         program("sync-bound", syncs=(wait("item", 24),)),
         program("sync-bound", syncs=(wait("item", 24, 0.01, "train.py:42"),)),
+    ),
+    "find-slow-rank": (
+        program("communication-bound"),
+        program("compute-bound"),
+    ),
+    "overlap-communication": (
+        program("communication-bound", mode={"training": True}),
+        program("communication-bound", mode=INFERENCE),
+    ),
+    "fewer-messages": (
+        program("communication-bound", mode={"training": True}),
+        program("compute-bound", mode={"training": True}),
+    ),
+    "compress-gradients": (
+        program(
+            "communication-bound",
+            mode={"training": True},
+            ops=(collective("c10d::allreduce_", device_ms=5.0),),
+        ),
+        program(
+            "communication-bound",
+            mode={"training": True},
+            ops=(collective("c10d::alltoall_base_", device_ms=5.0),),
+        ),
     ),
     "remove-empty-cache": (
         program(allocations={"calls": 14.0, "frees": 7.0, "host_share": 0.11}),
@@ -234,8 +276,14 @@ CASES = {
     ),
 }
 
-TOLD_BY_PARTS = {"larger-batch", "work-out-of-loop", "compile-model", "cuda-graph", "find-syncs"}
+TOLD_BY_PARTS = {
+    "larger-batch", "work-out-of-loop", "compile-model", "cuda-graph", "find-syncs",
+    "find-slow-rank",
+}  # fmt: skip
 """These rest on the parts of the step, which every verdict comes with."""
+
+PROSE = {"knows"}
+"""What follows the name of the program in a sentence."""
 
 BY_ID = {rule.id: rule for rule in RULES}
 FOLDER = Path(boundby.prescribe.catalogue.__file__).parent
@@ -293,6 +341,24 @@ def test_it_has_a_page_with_its_code(identity):
     text = page.read_text("utf-8")
     assert text.startswith(f"# {identity}\n")
     assert [line for line in BY_ID[identity].how.splitlines() if line not in text] == []
+
+
+@pytest.mark.parametrize("identity", CASES)
+def test_the_code_for_a_program_is_code_of_the_rule(identity):
+    case = CASES[identity][0]
+
+    assert BY_ID[identity].code(case).endswith("\n")
+    assert max(map(len, BY_ID[identity].code(case).splitlines())) < 95
+
+
+@pytest.mark.parametrize(
+    "text",
+    [rule.how for rule in RULES] + [path.read_text("utf-8") for path in TOPICS.glob("*.md")],
+)
+def test_commands_it_names_exist(text):
+    named = set(re.findall(r"boundby ([a-z]+)", text))
+
+    assert named - PROSE <= set(COMMANDS)
 
 
 def test_a_known_place_in_the_code_is_named():

@@ -3,12 +3,15 @@
 Each pair is taken from a public report or from a measurement; the sentence says what was seen.
 """
 
+import re
+
 import pytest
 
+from boundby.evidence.tables import RangeRow
 from boundby.prescribe.capability import has_bf16, has_fp16_only, has_tf32
 from boundby.prescribe.catalogue import RULES
 from boundby.prescribe.order import prescribe
-from cases import program, wait
+from cases import collective, program, wait
 
 LAUNCHES = {"submission": 0.7, "device-compute": 0.3}
 SATURATED = {"submission": 0.05, "device-compute": 0.95}
@@ -64,6 +67,9 @@ def test_low_precision_waits_for_a_correctness_test_in_fp32():
         ("NVIDIA H200", {"tf32", "bf16"}),
         ("NVIDIA GeForce RTX 3090", {"tf32", "bf16"}),
         ("AMD Instinct MI250X", {"bf16"}),
+        ("AMD Instinct MI210", {"bf16"}),
+        ("AMD Instinct MI300X", {"tf32", "bf16"}),
+        ("Tesla T4", {"fp16"}),
         ("Tesla V100-SXM2-16GB", {"fp16"}),
         ("NVIDIA GeForce RTX 2080 Ti", {"fp16"}),
         ("NVIDIA GeForce GTX 1650", set()),
@@ -78,15 +84,59 @@ def test_a_device_without_such_units_is_offered_nothing_for_them(device, offered
 
 
 def test_an_unnamed_device_is_told_to_check():
-    case = program("compute-bound", precision={"fp32": 0.8}, device=None)
+    case = program("compute-bound", cause="precision", precision={"fp32": 0.8}, device=None)
+    other = program("compute-bound", precision={"fp32": 0.8}, device="Accelerator 9000")
 
-    assert all("check the device" in change.why for change in prescribe(case))
+    assert all("does not name its device" in change.why for change in prescribe(case))
+    assert all("Accelerator 9000 has it is not known" in each.why for each in prescribe(other))
+
+
+def test_low_precision_answers_only_on_a_device_known_to_have_it():
+    def first(device):
+        chains = {"elementwise_device": 0.5}
+        case = program(
+            "compute-bound", cause="precision", precision={"fp32": 0.8}, device=device,
+            origins=chains, what_if={"tf32": 8.0, "bf16": 8.5, "compile_fusion": 6.0},
+        )  # fmt: skip
+        return prescribe(case)[0].id
+
+    assert first("NVIDIA H200") == "tf32"
+    assert first(None) == "compile-model"
+
+
+def test_tf32_on_rocm_needs_a_switch_more():
+    def how(device):
+        case = program("compute-bound", precision={"fp32": 0.8}, device=device)
+        return next(change.how for change in prescribe(case) if change.id == "tf32")
+
+    assert "HIPBLASLT_ALLOW_TF32=1" in how("AMD Instinct MI300X")
+    assert "HIPBLASLT" not in how("NVIDIA H200")
+
+
+def test_low_precision_is_offered_where_computing_takes_most_of_the_step():
+    mostly = {"submission": 0.2, "device-compute": 0.7, "device-memory": 0.1}
+    case = program("launch-bound", parts=mostly, precision={"fp32": 0.6}, what_if={"tf32": 10.0})
+
+    assert "tf32" in ids(case) - paying(case)
+
+
+def test_bf16_gains_at_most_half_of_what_is_in_tf32_already():
+    case = program("compute-bound", precision={"fp32": 0.0, "tf32": 0.8})
+    why = next(change.why for change in prescribe(case) if change.id == "bf16")
+
+    assert "at most 4.75 ms" in why
 
 
 def test_what_is_known_of_devices():
     assert has_tf32("NVIDIA A100-SXM4-80GB")
     assert has_tf32("some accelerator") is None
-    assert has_tf32("AMD Instinct MI300X") is False
+    assert has_tf32("NVIDIA A100-SXM4")
+    assert has_tf32("NVIDIA RTX A6000")
+    assert has_tf32("AMD Instinct MI300X")
+    assert has_tf32("AMD Instinct MI300A")
+    assert has_tf32("AMD Instinct MI250") is False
+    assert has_tf32("Tesla P100-PCIE-16GB") is False
+    assert has_fp16_only("NVIDIA TITAN V")
     assert has_bf16("AMD Radeon RX 7900") is None
     assert has_bf16("AMD Instinct MI300X")
     assert not has_fp16_only(None)
@@ -196,6 +246,19 @@ def test_more_workers_until_the_cores_are_used_then_fewer_threads():
     assert "thread-limit" not in ids(room)
     assert "loader-workers" not in ids(crowded)
     assert "thread-limit" in ids(crowded)
+
+
+def test_workers_that_run_as_many_threads_as_there_are_cores_are_too_many_at_any_number():
+    live = {"cores": 32, "threads": 4, "workers": 2, "worker_threads": 32}
+    case = program("sync-bound", live=live)
+
+    assert "2 loader workers run up to 32 threads each" in why_of("thread-limit", case)
+
+
+def test_switches_known_from_the_process_are_named():
+    case = program(live={"switches": ("CUDA_LAUNCH_BLOCKING",)})
+
+    assert "On in this process: CUDA_LAUNCH_BLOCKING" in why_of("debug-switches", case)
 
 
 def test_workers_do_not_pay_for_batches_that_load_in_no_time():
@@ -357,3 +420,174 @@ def test_a_cache_is_for_inference():
     )
 
     assert "kv-cache" not in ids(training)
+
+
+def how_of(identity, case):
+    return next(change.how for change in prescribe(case) if change.id == identity)
+
+
+def why_of(identity, case):
+    return next(change.why for change in prescribe(case) if change.id == identity)
+
+
+def test_a_mask_is_put_in_only_where_one_was_seen():
+    def attention(**seen):
+        return program("memory-bound", attention={"by_hand": 0.5, **seen})
+
+    assert "is_causal" not in how_of("sdpa", attention())
+    assert "is_causal" not in how_of("sdpa", attention(masked=False))
+    assert "attn_mask=mask)" in how_of("sdpa", attention(masked=True))
+    assert "A mask stands between" in why_of("sdpa", attention(masked=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [
+        ("SGD", {"fused-optimizer", "foreach-optimizer"}),
+        ("Adam", {"fused-optimizer", "foreach-optimizer"}),
+        ("Adagrad", {"foreach-optimizer"}),
+        ("FusedAdam", set()),
+        (None, {"fused-optimizer", "foreach-optimizer"}),
+    ],
+)
+def test_the_recorded_optimizer_is_the_one_that_is_changed(name, forms):
+    case = program(update={"kind": "loop", "optimizer": name})
+    changes = {change.id: change for change in prescribe(case)}
+
+    assert {each for each in changes if each.endswith("optimizer")} == forms
+    for form in forms:
+        assert f"torch.optim.{name or 'AdamW'}(..., {form.removesuffix('-optimizer')}=True)" in (
+            changes[form].how
+        )
+
+
+def test_an_optimizer_gains_no_more_than_updating_takes():
+    update = {"kind": "loop", "host_share": 0.5, "device_share": 0.5}
+    case = program("launch-bound", update=update)
+
+    assert "at most 5 ms" in why_of("fused-optimizer", case)
+
+
+def test_seldom_waits_are_removed_only_where_they_cost():
+    def ids_of(cost):
+        return ids(program("sync-bound", syncs=(wait("explicit-sync", 0.3, cost=cost),)))
+
+    assert "remove-synchronize" not in ids_of(0.1) | ids_of(None)
+    assert "remove-synchronize" in ids_of(1.0)
+
+
+LATE = {"data": 0.8, "submission": 0.2}
+
+
+def test_so_many_workers_that_they_keep_up():
+    def loading(in_process, **live):
+        return program(
+            "sync-bound", parts=LATE, loading={"in_process": in_process}, live=live,
+            what_if={"no_data_wait": 2.0},
+        )  # fmt: skip
+
+    assert "4 workers would keep up, cores permitting" in why_of("loader-workers", loading(True))
+    assert "num_workers=4," in how_of("loader-workers", loading(True))
+    assert "num_workers=4," in how_of("loader-workers", loading(None))
+    assert "5 times as many workers would keep up (10 for 2)" in why_of(
+        "loader-workers", loading(False)
+    )
+    assert "num_workers=ceil(5 * workers)," in how_of("loader-workers", loading(False))
+    known = loading(False, workers=2, cores=64)
+    assert "10 workers would keep up, on 64 cores" in why_of("loader-workers", known)
+    assert "num_workers=10," in how_of("loader-workers", known)
+    few = loading(False, workers=2, cores=8)
+    assert "num_workers=8," in how_of("loader-workers", few)
+
+
+def test_without_a_replay_the_rest_of_the_step_is_what_is_left():
+    assert "4 workers would keep up" in why_of("loader-workers", program("sync-bound", parts=LATE))
+    nothing = program("sync-bound", parts={"data": 1.0})
+    assert "keep up" not in why_of("loader-workers", nothing)
+    assert "num_workers=4," in how_of("loader-workers", nothing)
+
+
+def test_what_compiling_gains_beyond_its_chains_is_named():
+    def why(**found):
+        chains = {"elementwise_device": 0.1}
+        return why_of("compile-model", program("memory-bound", origins=chains, **found))
+
+    assert "the rest of the gain is host time" in why(what_if={"compile_fusion": 6.0})
+    assert "0.95 ms of the step" in why(what_if={"compile_fusion": 6.0})
+    assert "rest of the gain" not in why(what_if={"compile_fusion": 9.5})
+    assert "rest of the gain" not in why()
+
+
+def test_the_most_a_change_can_gain_is_the_share_it_names():
+    def at_most(identity, **signs):
+        case = program("compute-bound", device="NVIDIA H200", **signs)
+        return float(re.search(r"at most ([\d.]+) ms", why_of(identity, case))[1])
+
+    images = {"precision": {"tf32": 0.6}}
+    fixed = {"shapes_vary": False}
+    assert at_most("pad-sizes", precision={"odd_sizes": 0.06}) == 0.57
+    assert at_most("drop-checkpointing", mode={"recomputed": 0.05}) == 0.475
+    assert at_most("channels-last", layout={"transposes": 0.18}, **images) == 1.71
+    assert at_most("sdpa", attention={"by_hand": 0.5}) == 4.75
+    assert at_most("contiguous", layout={"fighting": 0.5, "fights": 8.0}) == 4.75
+    assert at_most("tf32", precision={"fp32": 0.5}) == 4.75
+    convolutions = {"convolutions": 0.5, "autotunes": True}
+    assert at_most("cudnn-benchmark-off", layout=convolutions) == 5.25
+    off = {"cudnn_benchmark": False}
+    assert at_most("cudnn-benchmark", layout=convolutions, mode=fixed, live=off) == 4.75
+    room = {"cudnn_benchmark": True, "memory_used": 0.1}
+    assert at_most("cudnn-workspace", layout=convolutions, live=room) == 4.75
+    hot = {"clock_share": 0.6, "clock_reasons": ("heat",)}
+    assert at_most("full-clocks", live=hot) == 3.8
+
+
+def test_on_the_host_the_most_is_a_share_of_launches_or_of_recorded_time():
+    def at_most(identity, **signs):
+        found = re.search(r"at most ([\d.]+) ms", why_of(identity, program(**signs)))
+        return found and float(found[1])
+
+    assert at_most("vectorize-loop", origins={"python_loop": 0.5}) == 4.0
+    assert at_most("larger-graphs", mode={"compiled_calls": 1.0, "guards": 0.5}) == 4.0
+    assert at_most("larger-graphs", mode={"compiled_calls": 9.0}) == 8.0
+    by_hand = {"by_hand": 10.0, "device_share": 0.5}
+    assert at_most("fused-norm", norms=by_hand) == 2.2
+    assert at_most("fused-norm", norms=by_hand, launches=None) is None
+    assert at_most("fused-norm", norms={"by_hand": 10.0}) is None
+    small = {"small": 40.0}
+    assert at_most("build-on-device", uploads=small) == 0.8
+    copies = (wait("host-copy", 80),)
+    waiting = {"sync": 0.5, "submission": 0.5}
+    assert at_most("build-on-device", uploads=small, syncs=copies, parts=waiting) == 3.0
+    assert at_most("build-on-device", uploads=small, launches=None) is None
+
+
+def test_collections_gain_what_they_take():
+    recorded = {"collections": 0.5, "collection_ms": 0.6}
+    live = {"collections": 1.0, "collection_ms": 3.0}
+    case = program("python-bound", switches=recorded)
+
+    assert "at most 0.6 ms" in why_of("gc-schedule", case)
+    assert "at most 3 ms" in why_of("gc-schedule", program("python-bound", live=live))
+
+
+def test_a_fp16_device_is_offered_what_its_products_take():
+    case = program("compute-bound", device="Tesla T4", precision={"fp32": 0.5})
+
+    assert "at most 4.75 ms" in why_of("fp16", case)
+
+
+def test_trials_of_unknown_convolutions_promise_nothing():
+    live = {"cudnn_benchmark": True}
+    case = program("compute-bound", mode={"shapes_vary": True}, live=live)
+
+    assert "at most" not in why_of("cudnn-benchmark-off", case)
+
+
+def test_collectives_without_device_time_are_counted():
+    ranges = (RangeRow("nccl:all_reduce", 3.0, 0.1, 0.0), RangeRow("forward", 1.0, 5.0, 5.0))
+    operators = (collective("c10d::allreduce_", 1.0), collective("c10d::alltoall_base_", 1.0))
+    training = {"training": True}
+    case = program("communication-bound", mode=training, ops=operators, ranges=ranges)
+
+    assert "A step makes 3 collectives" in why_of("fewer-messages", case)
+    assert "50% of what collectives take" in why_of("compress-gradients", case)

@@ -1,6 +1,7 @@
 """Exports of Nsight Systems become the same Recording that other formats become."""
 
 import sqlite3
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -440,6 +441,17 @@ def test_the_main_thread_is_that_of_the_process(read):
     assert {thread.name for thread in recording.threads} == {"", "pt_autograd_0"}
 
 
+def test_without_a_thread_of_its_own_name_the_one_with_most_calls_is_main(read):
+    export = NsysExport()
+    for thread, count in ((555, 3), (777, 9)):
+        for row in range(count):
+            at = thread * 1000 + row * 20
+            export.submit("k", at, start=at + 8, dur=4, thread=thread)
+    recording = read(export)
+
+    assert recording.threads[recording.main_thread].tid == "777"
+
+
 def test_without_process_ids_there_is_one_process(read, tmp_path):
     path = nsys_training_steps().write(tmp_path / "old.sqlite")
     connection = sqlite3.connect(path)
@@ -537,6 +549,42 @@ def test_the_diagnosis_is_that_of_the_other_recording_of_the_run(read, file):
     assert host_parts(found) == pytest.approx(host_parts(expected), abs=0.01)
 
 
+# --- Public exports of both generations -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("file", "counts", "device"),
+    [
+        ("nsys_2022_pytorch", (46, 12, 4), "NVIDIA GeForce RTX 2070 SUPER"),
+        ("nsys_2025_cuda_c", (1, 3, 0), "NVIDIA GeForce RTX 3060"),
+    ],
+)
+def test_a_shared_export_is_read_whole_and_has_no_verdict(shared, file, counts, device):
+    recording = read_recording(shared / "nsight" / f"{file}.sqlite.gz")
+    diagnosis = diagnose(recording)
+
+    kinds = np.bincount(recording.device.kind, minlength=len(DeviceKind)).tolist()
+    assert tuple(kinds) == counts
+    assert recording.devices[0].name == device
+    assert (build_timeline(recording).launches.of_row != NONE).all()
+    assert findings(recording)["cold-start"] == "fatal"  # one pass, after 2.1 and 0.3 s of start
+    assert diagnosis.verdict.name == "undecided"
+
+
+def test_a_shared_export_of_emit_nvtx_has_operators_and_waits(shared):
+    recording = read_recording(shared / "nsight" / "nsys_2022_pytorch.sqlite.gz")
+    waits = [recording.names[name] for name in recording.waits.name]
+    between = recording.waits.on_stream != NONE
+
+    assert "aten::cudnn_convolution" in names_of(recording, HostKind.OP)
+    assert "torch.nn.functional.conv2d" in names_of(recording, HostKind.OP)
+    assert waits.count("Stream Wait Event") == 40
+    assert waits.count("Event Sync") == 15
+    assert waits.count("Stream Sync") == 11
+    assert between.sum() == 40
+    assert (recording.waits.stream[between] != recording.waits.on_stream[between]).all()
+
+
 # --- Refused --------------------------------------------------------------------------------------
 
 
@@ -599,6 +647,19 @@ def test_damaged_pages(tmp_path):
     path.write_bytes(content)
 
     assert "damaged" in refusal(path).message
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_damage_anywhere_is_told_or_read_past(tmp_path, seed):
+    dice = np.random.default_rng(seed)
+    path = nsys_training_steps(30).write(tmp_path / "a.sqlite")
+    content = bytearray(path.read_bytes())
+    for place in dice.integers(100, len(content), size=dice.choice([1, 10, 100])):
+        content[place] = dice.integers(256)
+    path.write_bytes(content)
+
+    with suppress(UnreadableError):
+        assert len(read_recording(path).host)
 
 
 def test_nothing_is_written_beside_the_export(tmp_path):

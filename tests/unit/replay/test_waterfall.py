@@ -2,7 +2,8 @@
 
 import pytest
 
-from boundby.replay.ladder import climb_down
+from boundby.replay.edits import scaled_device
+from boundby.replay.ladder import Floor, climb_down
 from boundby.replay.split import PARTS, DeviceSplit
 from boundby.replay.waterfall import descend, waterfall
 from boundby.timeline.hostline import LineKind
@@ -106,8 +107,8 @@ def test_device_time_split_by_the_kernels_of_a_recording():
 # --- Ladder ---------------------------------------------------------------------------------------
 
 
-def ladder(program, device):
-    rungs = climb_down(program, device, lambda found: leading_part(shares_of(found)))
+def ladder(program, device, floor=None):
+    rungs = climb_down(program, device, lambda found: leading_part(shares_of(found)), floor)
     return [(r.part, r.fix, round(r.step_ms * 1e6), r.pays) for r in rungs]
 
 
@@ -143,3 +144,38 @@ def test_a_fix_that_buys_less_than_a_fiftieth_is_marked():
 
     assert found[0] == ("sync", "no_sync", 40, True)
     assert not any(pays for *_, pays in found[1:])
+
+
+def test_below_the_device_stand_its_roofs():
+    floor = Floor(lambda p: scaled_device(p, 0.5), split(500, memory=1))
+    bound = steps(("launch", {OP: 10}, 1000))
+    fixed = steps(("launch", {OP: 2500}, 1000))
+
+    assert ladder(bound, split(1000), floor) == [
+        ("device-compute", "kernels_at_roofline", 500, True),
+        ("device-memory", "", 500, False),
+    ]
+    assert [fix for _, fix, _, _ in ladder(fixed, split(1000), floor)] == [
+        "no_submit_cost",
+        "kernels_at_roofline",
+        "",
+    ]
+
+
+def test_kernels_at_their_roofs_have_no_rung_below_them():
+    floor = Floor(lambda p: p, split(1000))
+    program = steps(("launch", {OP: 10}, 1000))
+
+    assert ladder(program, split(1000), floor) == [("device-compute", "", 1000, False)]
+
+
+def test_what_the_roofs_save_may_not_pay():
+    floor = Floor(lambda p: scaled_device(p, 0.99), split(990))
+    program = steps(("launch", {OP: 10}, 1000))
+
+    assert ladder(program, split(1000), floor)[0] == (
+        "device-compute",
+        "kernels_at_roofline",
+        990,
+        False,
+    )

@@ -12,13 +12,14 @@ def test_values_are_those_of_the_terminal():
     report = render(launch_bound())
 
     assert report.startswith("# launch-bound, strong\n")
-    assert "| Step without the profiler | 3.84 ms (3.10 to 4.70) |" in report
+    assert "| Step without the profiler | 3.84 ms (3.10 to 4.70 ms) |" in report
     assert "| submission | 2.59 ms | 67% |" in report
     assert "- **decides** `launches` 108 launches a step, one every 36 us. (derived)" in report
-    assert "| launch-bound | `no_submit_cost` | 0.362 ms | yes |" in report
-    assert "| compute-bound |  | 0.362 ms | the floor |" in report
-    assert "- Step after it: 3.83 ms (3.10 to 4.60); gains less than 2% now" in report
-    assert '    model = torch.compile(model, mode="reduce-overhead")' in report
+    assert "| launch-bound | `no_submit_cost` | 362 us | yes |" in report
+    assert "| compute-bound |  | 362 us | the floor |" in report
+    assert "- Step after it alone: 3.84 -> 3.83 ms (3.10 to 4.60 ms); gains less than" in report
+    assert '```python\nmodel = torch.compile(model, mode="reduce-overhead")\n```\n' in report
+    assert "The step time depends on what the profiler cost (host time x 0.328): give" in report
     assert "| `vectorized_elementwise_kernel<CUDAFunctor_add>` | 12 |" in report
 
 
@@ -38,6 +39,23 @@ def test_it_is_ascii_and_ends_in_one_newline(make):
     assert report.isascii()
     assert report.endswith("\n")
     assert not report.endswith("\n\n")
+
+
+def test_code_is_fenced_and_cannot_close_its_fence():
+    made = launch_bound()
+    evil = replace(made.prescriptions[0], how="x = 1\n```\n# not a heading")
+    report = render(replace(made, prescriptions=(evil,)))
+
+    assert "````python\nx = 1\n```\n# not a heading\n````\n" in report
+
+
+def test_a_sentence_of_a_topic_keeps_its_code():
+    made = sync_bound()
+    verdict = replace(made.verdict, cause="explicit-sync")
+
+    assert "to wait: `torch.cuda.synchronize()` or an event" in render(
+        replace(made, verdict=verdict)
+    )
 
 
 def test_places_hide_home_folders():

@@ -4,7 +4,7 @@ import pytest
 
 from boundby.prescribe.catalogue import RULES
 from boundby.report.remedy import remedies
-from boundby.topics import find
+from boundby.topics import named
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
@@ -20,4 +20,4 @@ def test_a_rule_is_a_topic(rule):
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_rule_shares_no_id_with_a_topic(rule):
-    assert find(rule.id) is None
+    assert named(rule.id) is None

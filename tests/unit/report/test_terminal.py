@@ -52,6 +52,13 @@ def test_a_terminal_has_its_own_width_and_characters():
     assert not look_at(AsciiTerminal(), {}).unicode
 
 
+@pytest.mark.parametrize(
+    ("columns", "width"), [("80", 80), ("20", 60), ("400", 120), ("", 100), ("0", 100), ("x", 100)]
+)
+def test_a_pipe_has_the_width_that_it_is_told(columns, width):
+    assert look_at(io.StringIO(), {"COLUMNS": columns}).width == width
+
+
 @pytest.mark.parametrize(("columns", "width"), [("20", 60), ("400", 120)])
 def test_width_has_bounds(columns, width, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)

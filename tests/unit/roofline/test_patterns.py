@@ -1,4 +1,4 @@
-"""Patterns that cost more than they need, each with a twin that must not be taken for it."""
+"""What patterns cost, given their rows; who finds the rows is tested with the evidence."""
 
 import numpy as np
 import pytest
@@ -7,32 +7,15 @@ from boundby.read import read_recording
 from boundby.roofline.arguments import Tensor
 from boundby.roofline.devices import match_device
 from boundby.roofline.kernels import measure_kernels
-from boundby.roofline.patterns.attention import find_written_attention
-from boundby.roofline.patterns.casts import find_casts
-from boundby.roofline.patterns.chains import find_chains
-from boundby.roofline.patterns.layouts import disagree, fastest, find_layouts
+from boundby.roofline.patterns.attention import written_attention
+from boundby.roofline.patterns.calls import call_of_run, distinct_calls
+from boundby.roofline.patterns.chains import measure_chains
+from boundby.roofline.patterns.layouts import disagree, fastest
 from boundby.roofline.patterns.precision import find_precision
-from builders import Trace
+from operations import N, Operations, attention
 
 H200 = match_device("NVIDIA H200").ceilings
-KERNEL = "void at::native::vectorized_elementwise_kernel<4, functor<float>>"
-N = 42_240_000  # 4 N bytes take 40 us at the attainable 4224 GB/s
-
-
-class Program:
-    """Operators one after the other, one kernel each."""
-
-    def __init__(self):
-        self.trace = Trace()
-        self.at, self.free = 0, 1_000
-
-    def run(self, name, dims, types="float", dur=100, kernel=KERNEL, **recorded):
-        types = [types if d else "Scalar" for d in dims] if isinstance(types, str) else types
-        concrete = recorded.pop("concrete", [""] * len(dims))
-        op = self.trace.op(name, self.at, 20, dims=dims, types=types, concrete=concrete, **recorded)
-        self.trace.submit(kernel, self.at + 5, start=self.free, dur=dur, op=op)
-        self.at, self.free = self.at + 50, self.free + dur + 1
-        return self
+Program = Operations
 
 
 @pytest.fixture
@@ -44,76 +27,7 @@ def measured(tmp_path):
     return measure
 
 
-# --- Casts ----------------------------------------------------------------------------------------
-
-
-def test_copies_between_types_are_casts(measured):
-    program = Program()
-    program.run("aten::copy_", [[N], [N], []], ["c10::BFloat16", "float", "Scalar"], dur=60)
-    program.run("aten::copy_", [[N], [N], []], dur=100)  # within one type
-    program.run("aten::add", [[N], [N], []], dur=140)
-    casts = find_casts(measured(program))
-
-    assert (casts.count, casts.ns, casts.bytes) == (1, 60_000, 6 * N)
-    assert casts.share == pytest.approx(0.2)
-
-
-def test_without_shapes_the_kernel_tells_a_cast(measured):
-    program = Program()
-    program.trace.submit("triton_poi_fused__to_copy_3", 5, start=100, dur=40)
-    program.trace.submit("triton_poi_fused_gelu_view_8", 15, start=200, dur=60)
-    casts = find_casts(measured(program))
-
-    assert (casts.count, casts.share) == (1, pytest.approx(0.4))
-
-
 # --- Layouts --------------------------------------------------------------------------------------
-
-
-def test_operands_along_different_dimensions_fight(measured):
-    program = Program()
-    dims, across = [[6000, 7040], [6000, 7040], []], [[7040, 1], [1, 6000], []]
-    program.run("aten::add", dims, strides=across, dur=300)
-    program.run("aten::add", dims, strides=[[7040, 1], [7040, 1], []], dur=130)
-    layouts = find_layouts(measured(program))
-
-    assert (layouts.fights, layouts.ns, layouts.bytes) == (1, 300_000, 12 * N)
-    assert layouts.saved_ns == pytest.approx(180_000)
-
-
-def test_one_transposed_operand_does_not_fight(measured):
-    program = Program()
-    program.run("aten::add", [[6000, 7040], [], []], strides=[[1, 6000], [], []])
-
-    assert find_layouts(measured(program)).fights == 0
-
-
-def test_a_row_added_to_a_transposed_matrix_does_not_fight(measured):
-    program = Program()
-    program.run("aten::add", [[6000, 7040], [7040], []], strides=[[1, 6000], [1], []])
-
-    assert find_layouts(measured(program)).fights == 0
-
-
-def test_copies_that_change_the_layout_are_conversions(measured):
-    program = Program()
-    program.run("aten::copy_", [[600, 704], [600, 704], []], strides=[[704, 1], [1, 600], []])
-    layouts = find_layouts(measured(program))
-
-    assert (layouts.conversions, layouts.conversion_ns, layouts.fights) == (1, 100_000, 0)
-
-
-def test_conversions_inside_a_convolution_are_found(measured):
-    program = Program()
-    dims = [[8, 64, 32, 32], [64, 64, 3, 3], *[[]] * 7]
-    types = ["float", "float", *["ScalarList"] * 3, *["Scalar"] * 4]
-    concrete = ["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1", "False", "False", "True"]
-    kernel = "sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc"
-    program.run("aten::cudnn_convolution", dims, types, kernel=kernel, concrete=concrete)
-    program.trace.submit("void cudnn::ops::nchwToNhwcKernel<float>", 12, start=900, dur=30)
-    layouts = find_layouts(measured(program))
-
-    assert (layouts.conversions, layouts.conversion_ns) == (1, 30_000)
 
 
 @pytest.mark.parametrize(
@@ -139,11 +53,16 @@ def test_unknown_strides_do_not_fight():
 # --- Chains ---------------------------------------------------------------------------------------
 
 
+def chains_of(roofs, group=None):
+    group = np.zeros(len(roofs), dtype=np.int64) if group is None else np.array(group)
+    return measure_chains(roofs, group, call_of_run(distinct_calls(roofs)))
+
+
 def test_add_and_relu_fused_move_12_instead_of_20_bytes_an_element(measured):
     program = Program()
     program.run("aten::add", [[N], [N], []], dur=130)
     program.run("aten::relu", [[N]], dur=90)
-    found = find_chains(measured(program))
+    found = chains_of(measured(program))
     [chain] = found.chains
 
     assert chain.names == ("add", "relu")
@@ -161,7 +80,7 @@ def test_a_norm_joins_a_chain(measured):
         concrete=["", f"[{N // 1000}]", "", "", "1e-5"],
     )
 
-    assert find_chains(measured(program)).chains[0].names == ("gelu", "native_layer_norm")
+    assert chains_of(measured(program)).chains[0].names == ("gelu", "native_layer_norm")
 
 
 def test_kernels_over_other_sizes_are_no_chain(measured):
@@ -169,35 +88,37 @@ def test_kernels_over_other_sizes_are_no_chain(measured):
     program.run("aten::relu", [[N]])
     program.run("aten::relu", [[N // 2]])
 
-    assert find_chains(measured(program)).chains == ()
+    assert chains_of(measured(program)).chains == ()
 
 
-def test_a_product_ends_a_chain(measured):
+def test_what_does_not_run_over_an_array_ends_a_chain(measured):
     program = Program()
     program.run("aten::relu", [[2048, 2048]])
     program.run("aten::mm", [[2048, 2048], [2048, 2048]], kernel="volta_sgemm_128x64_nn")
     program.run("aten::relu", [[2048, 2048]])
-    found = find_chains(measured(program))
+    found = chains_of(measured(program))
 
     assert found.chains == ()
     assert (found.ns, found.saved_ns) == (0, 0.0)
 
 
-def test_a_step_ends_a_chain(measured):
+def test_a_group_holds_its_chains(measured):
     program = Program()
     for _ in range(4):
         program.run("aten::relu", [[N]])
     roofs = measured(program)
 
-    assert [len(c.names) for c in find_chains(roofs).chains] == [4]
-    assert [len(c.names) for c in find_chains(roofs, np.array([0, 0, 1, 1])).chains] == [2, 2]
+    assert [len(c.names) for c in chains_of(roofs).chains] == [4]
+    assert [len(c.names) for c in chains_of(roofs, [0, 0, 1, 1]).chains] == [2, 2]
+    assert [len(c.names) for c in chains_of(roofs, [-1, 0, 0, -1]).chains] == [2]
+    assert chains_of(roofs, [-1] * 4).chains == ()
 
 
 def test_on_an_unknown_device_the_bytes_are_still_known(measured):
     program = Program()
     program.run("aten::relu", [[N]])
     program.run("aten::relu", [[N]])
-    found = find_chains(measured(program, ceilings=None))
+    found = chains_of(measured(program, ceilings=None))
 
     assert (found.bytes, found.fused_bytes, found.saved_ns) == (16 * N, 8 * N, None)
 
@@ -205,20 +126,15 @@ def test_on_an_unknown_device_the_bytes_are_still_known(measured):
 # --- Attention ------------------------------------------------------------------------------------
 
 
-def attention(program, half="c10::BFloat16"):
-    batch, queries, keys = scores = 64, 1024, 1024
-    gemm = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT"
-    program.run("aten::mm", [[64, 64], [64, 64]], half, dur=10, kernel=gemm)
-    program.run("aten::bmm", [[batch, queries, 64], [batch, 64, keys]], half, kernel=gemm)
-    program.run("aten::div", [list(scores), []], half)
-    program.run("aten::_softmax", [[4, batch // 4, queries, keys], [], []], half, dur=200)
-    program.run("aten::bmm", [list(scores), [batch, keys, 64]], half, kernel=gemm)
-    program.run("aten::mm", [[64, 64], [64, 64]], half, dur=10, kernel=gemm)
-    return program
+def cost_of_middle(roofs):
+    """All but the projections around it are rows of the attention."""
+    member = np.ones(len(roofs), dtype=np.bool_)
+    member[[0, -1]] = False
+    return written_attention(roofs, member, call_of_run(distinct_calls(roofs)))
 
 
-def test_attention_written_out_is_found_with_the_scores_it_moves(measured):
-    found = find_written_attention(measured(attention(Program())))
+def test_attention_written_out_moves_its_scores(measured):
+    found = cost_of_middle(measured(attention(Program())))
     scores = 2 * 64 * 1024 * 1024
     flops = 2 * 2 * 64 * 1024 * 1024 * 64
 
@@ -229,46 +145,31 @@ def test_attention_written_out_is_found_with_the_scores_it_moves(measured):
     assert found.saved_ns == pytest.approx(500_000 - found.fused_ns)
 
 
-def test_a_softmax_over_classes_is_no_attention(measured):
-    program = Program()
-    program.run("aten::mm", [[64, 64], [64, 64]], kernel="volta_sgemm")
-    program.run("aten::_softmax", [[1024, 1024], [], []])
-    found = find_written_attention(measured(program))
+def test_attention_in_float32_runs_three_passes(measured):
+    found = cost_of_middle(measured(attention(Program(), half="float")))
 
-    assert (found.count, found.ns, found.saved_ns) == (0, 0, 0.0)
-
-
-def test_a_softmax_over_scores_that_no_product_reads_is_no_attention(measured):
-    program = Program()
-    program.run("aten::bmm", [[8, 64, 64], [8, 64, 64]], kernel="volta_sgemm")
-    program.run("aten::_softmax", [[8, 64, 64], [], []])
-    program.run("aten::sum", [[8, 64, 64], []])
-
-    assert find_written_attention(measured(program)).count == 0
-
-
-def test_operators_without_shapes_take_no_part(measured):
-    program = attention(Program())
-    program.trace.op("aten::bmm", program.at, 20)
-    program.trace.submit("nvjet_sm90_tst_256x128", program.at + 5, start=program.free, dur=50)
-    roofs = measured(program)
-
-    assert find_written_attention(roofs).ns == 500_000
-    assert find_chains(roofs).chains[0].names == ("div", "_softmax")
-    assert find_layouts(roofs).fights == 0
+    assert found.fused_ns == pytest.approx(found.flops / (0.2 * 494.5e12 / 3) * 1e9)
 
 
 def test_attention_in_a_type_without_a_rate(measured):
-    found = find_written_attention(measured(attention(Program(), half="double")))
+    found = cost_of_middle(measured(attention(Program(), half="double")))
 
     assert (found.count, found.fused_ns) == (1, None)
 
 
 def test_attention_on_an_unknown_device(measured):
-    found = find_written_attention(measured(attention(Program()), ceilings=None))
+    found = cost_of_middle(measured(attention(Program()), ceilings=None))
 
     assert found.count == 1
     assert (found.fused_ns, found.saved_ns) == (None, None)
+
+
+def test_no_attention_costs_nothing(measured):
+    roofs = measured(attention(Program()))
+    none = np.zeros(len(roofs), dtype=np.bool_)
+    found = written_attention(roofs, none, call_of_run(distinct_calls(roofs)))
+
+    assert (found.count, found.ns, found.score_bytes, found.fused_ns) == (0, 0, 0, None)
 
 
 # --- Precision ------------------------------------------------------------------------------------

@@ -8,7 +8,12 @@ from typing import get_args
 import pytest
 
 import boundby
-from boundby.topics import find, ids, near, summary
+from boundby.replay.ladder import AT_ROOFLINE, FIX
+from boundby.replay.observer import MODEL
+from boundby.replay.whatif import EDITS, MARKED
+from boundby.report.schema import schema
+from boundby.timeline.steps import StepSource
+from boundby.topics import find, ids, listing, named, near, summary
 from boundby.verdict.decision import BoundClass
 
 SOURCE = Path(boundby.__file__).parent
@@ -78,10 +83,70 @@ def test_lookup_forgives_case_and_underscores():
 
 @pytest.mark.parametrize(
     ("word", "term"),
-    [("no_sync", "what-if"), ("submission", "waterfall"), ("prior", "calibration")],
+    [
+        ("no_sync", "what-if"),
+        ("batch_x8", "what-if"),
+        ("submission", "waterfall"),
+        ("prior", "calibration"),
+        ("Do  First", "page"),
+        ("moderate", "strength"),
+        ("profilerstep", "step"),
+        ("least_bytes", "json"),
+    ],
 )
 def test_a_word_that_a_term_lists_leads_there(word, term):
     assert find(word).id == term
+
+
+def test_an_entry_of_a_list_comes_before_a_word_inside_another():
+    assert "`cost`" in named("page").text
+    assert find("cost").id == "tables"
+
+
+def test_a_word_of_no_list_leads_nowhere():
+    assert listing("no_such_word") is None
+    assert listing("") is None
+
+
+WORDS_OF_A_PAGE = """verdict step device roofline waterfall because ladder tree next observed or
+alone why how stop cost beware recording runner-up cause gaps trust measured derived estimated
+strong moderate weak drained steady host evidence tables json page"""
+
+
+@pytest.mark.parametrize(
+    "word", [*WORDS_OF_A_PAGE.split(), "do first", "not yet", MODEL, *get_args(StepSource)]
+)
+def test_every_word_of_a_page_can_be_explained(word):
+    assert find(word)
+
+
+@pytest.mark.parametrize("edit", sorted({*EDITS, *MARKED, *FIX.values(), AT_ROOFLINE}))
+def test_every_edit_can_be_explained(edit):
+    assert listing(edit).id == "what-if"
+
+
+def words_of(part):
+    """Keys and fixed values of a JSON schema."""
+    if isinstance(part, list):
+        return set().union(*map(words_of, part))
+    if not isinstance(part, dict):
+        return set()
+    fixed = {word for word in part.get("enum", []) if isinstance(word, str)}
+    return fixed.union(part.get("properties", {}), *map(words_of, part.values()))
+
+
+def test_every_word_of_the_document_can_be_explained():
+    words = words_of(schema())
+
+    assert {"drained_ms", "moderate", "batch"} - words == {"batch"}
+    assert sorted(word for word in words if not find(word)) == []
+
+
+def test_the_same_schedule_everywhere():
+    told = [find(name).text for _, name in EVERY if "schedule(" in find(name).text]
+
+    assert len(told) >= 3
+    assert all("schedule(wait=1, warmup=3, active=3)" in text for text in told)
 
 
 def called_with(function):
@@ -102,7 +167,7 @@ def test_every_finding_and_fact_in_the_code_has_a_topic(function, kind):
 
 def test_near_misses_are_suggested():
     assert near("lunch-bound")[0] == "launch-bound"
-    assert near("loading") == ["data-loading"]
+    assert near("loading")[0] == "data-loading"
     assert near("xyzzy") == []
     assert near("") == []
 

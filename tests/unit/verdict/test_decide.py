@@ -352,3 +352,13 @@ def test_without_a_verdict_the_next_command_says_what_to_record():
     assert [c.command for c in next_commands(undecided("no"), "trace.json")] == [
         "boundby explain undecided"
     ]
+
+
+@pytest.mark.parametrize(
+    ("device", "tool"),
+    [("NVIDIA H200", "ncu"), (None, "ncu"), ("AMD Instinct MI300X", "rocprof-compute")],
+)
+def test_kernels_are_measured_with_the_tool_of_the_devices_vendor(device, tool):
+    commands = next_commands(decided(DEVICE), "trace.json", device)
+
+    assert commands[-1].command.startswith(f"{tool} ")

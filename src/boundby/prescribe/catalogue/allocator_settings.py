@@ -43,5 +43,6 @@ RULE = Rule(
     turn=Turn.TRADE,
     risk=Risk.SHAPES,
     edit="no_allocator_calls",
+    answers=("allocator",),
     costs=Costs(shapes="not with every way of sharing memory between processes"),
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
+from boundby.prescribe.prediction import Prediction, without_waits
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import all_waits, at, waits
+from boundby.prescribe.readings import at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -22,11 +23,15 @@ def applies(case: Case) -> str | None:
     row, uploads = waits(case, "host-copy"), case.signs.uploads
     if row is None or not uploads.to_host:
         return None
-    why = (
+    return (
         f"The host waits for copies {often(row.count_per_step)} a step{at(row.where)}, "
         f"{uploads.to_host:.3g} of them results ({uploads.to_host_ms or 0.0:.3g} ms)."
     )
-    return why + all_waits(case)
+
+
+def predict(case: Case) -> Prediction | None:
+    """The step without waits for copies."""
+    return without_waits(case, "host-copy")
 
 
 RULE = Rule(
@@ -40,6 +45,8 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NUMERICS,
     edit="no_sync",
+    predict=predict,
+    answers=("host-copy",),
     costs=Costs(
         memory="a pinned buffer",
         numerics="none if the event is waited for; without it you read what is not there yet",

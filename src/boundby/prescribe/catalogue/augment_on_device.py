@@ -37,6 +37,7 @@ RULE = Rule(
     attacks=("data",),
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.SHAPES,
+    answers=("data-loading",),
     no_estimate="how much of loading is augmentation is not recorded",
     costs=Costs(memory="raw batches on the device", numerics="other random numbers than before"),
 )

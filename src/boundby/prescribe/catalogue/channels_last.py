@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import PAYS, is_device_bound, over
+from boundby.prescribe.readings import PAYS, is_device_bound, of_device, over
 from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
 
 HOW = """\
@@ -26,6 +26,11 @@ def applies(case: Case) -> str | None:
     )
 
 
+def most(case: Case) -> float | None:
+    """All that turning takes."""
+    return of_device(case, case.signs.layout.transposes)
+
+
 RULE = Rule(
     id="channels-last",
     title="Keep model and images in channels_last.",
@@ -37,6 +42,8 @@ RULE = Rule(
     attacks=DEVICE,
     turn=Turn.LAYOUT,
     risk=Risk.SHAPES,
+    most=most,
+    answers=("layout",),
     no_estimate="other kernels are chosen for the other layout",
     costs=Costs(shapes="operators that know no channels_last turn it back"),
 )

@@ -34,6 +34,12 @@ def applies(case: Case) -> str | None:
     )
 
 
+def most(case: Case) -> float:
+    """What the larger batch gains."""
+    edit = smallest_worth_it(case)
+    return (gain(case, edit) if edit else None) or 0.0
+
+
 RULE = Rule(
     id="checkpointing",
     title="Checkpoint activations to make room for a larger batch.",
@@ -44,6 +50,7 @@ RULE = Rule(
     attacks=HOST,
     turn=Turn.TRADE,
     risk=Risk.SHAPES,
+    most=most,
     no_estimate="how much memory it frees is not in a recording of times",
     costs=Costs(
         memory="activations of a few layers instead of all",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from boundby.evidence.words import counted
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import PAYS, over
+from boundby.prescribe.readings import PAYS, of_device, over
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -30,6 +30,11 @@ def applies(case: Case) -> str | None:
     )
 
 
+def most(case: Case) -> float | None:
+    """All that those operators take."""
+    return of_device(case, case.signs.layout.fighting)
+
+
 RULE = Rule(
     id="contiguous",
     title="Give operands that meet often the same layout: contiguous() once, before the loop.",
@@ -42,5 +47,7 @@ RULE = Rule(
     turn=Turn.LAYOUT,
     risk=Risk.NONE,
     edit="contiguous",
+    most=most,
+    answers=("layout",),
     costs=Costs(memory="a copy of the operand"),
 )

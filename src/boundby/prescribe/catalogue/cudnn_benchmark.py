@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import NOTICEABLE, is_device_bound, over
+from boundby.prescribe.readings import NOTICEABLE, is_device_bound, of_device, over
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -25,6 +25,11 @@ def applies(case: Case) -> str | None:
     )
 
 
+def most(case: Case) -> float | None:
+    """All that convolutions take."""
+    return of_device(case, case.signs.layout.convolutions)
+
+
 RULE = Rule(
     id="cudnn-benchmark",
     title="Let cuDNN try its convolution algorithms: benchmark = True.",
@@ -35,6 +40,7 @@ RULE = Rule(
     attacks=("device-compute",),
     turn=Turn.LAYOUT,
     risk=Risk.SHAPES,
+    most=most,
     no_estimate="algorithms that were not tried leave no trace",
     costs=Costs(
         memory="workspace for the algorithms tried",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.readings import of_device, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -21,6 +22,12 @@ def applies(case: Case) -> str | None:
     return f"Convolution algorithms are {seen}."
 
 
+def most(case: Case) -> float | None:
+    """All that convolutions take, trials included."""
+    device = of_device(case, case.signs.layout.convolutions)
+    return None if device is None else device + share(case, "submission")
+
+
 RULE = Rule(
     id="cudnn-benchmark-off",
     title="Turn cudnn.benchmark off, or use a few fixed sizes.",
@@ -31,5 +38,6 @@ RULE = Rule(
     attacks=("device-compute", "device-memory", "submission"),
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
+    most=most,
     no_estimate="trials are not told from the convolutions they are for",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import NOTICEABLE, is_device_bound, over
+from boundby.prescribe.readings import NOTICEABLE, is_device_bound, of_device, over
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -28,6 +28,11 @@ def applies(case: Case) -> str | None:
     )
 
 
+def most(case: Case) -> float | None:
+    """All that convolutions take."""
+    return of_device(case, case.signs.layout.convolutions)
+
+
 RULE = Rule(
     id="cudnn-workspace",
     title="Let cuDNN try all algorithms, those with large workspaces too.",
@@ -38,6 +43,7 @@ RULE = Rule(
     attacks=("device-compute",),
     turn=Turn.TRADE,
     risk=Risk.SHAPES,
+    most=most,
     no_estimate="algorithms that were not tried leave no trace",
     costs=Costs(memory="workspaces up to gigabytes", compile="a longer first step"),
 )

@@ -24,6 +24,11 @@ def applies(case: Case) -> str | None:
         ),
     }
     found = [effect for effect, on in seen.items() if on]
+    if case.live.switches:
+        return (
+            f"On in this process: {', '.join(case.live.switches)}. Other numbers mean little until "
+            "then."
+        )
     if not found:
         return None
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import PAYS, over
+from boundby.prescribe.readings import PAYS, of_device, over
 from boundby.prescribe.rule import DEVICE, HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -27,6 +27,11 @@ def applies(case: Case) -> str | None:
     )
 
 
+def most(case: Case) -> float | None:
+    """All that is repeated."""
+    return of_device(case, case.signs.mode.recomputed)
+
+
 RULE = Rule(
     id="drop-checkpointing",
     title="Checkpoint fewer layers, as memory allows.",
@@ -37,6 +42,7 @@ RULE = Rule(
     attacks=(*DEVICE, *HOST),
     turn=Turn.TRADE,
     risk=Risk.NONE,
+    most=most,
     no_estimate="only repeats under recognised operators are seen",
     costs=Costs(memory="activations of each layer that is no longer checkpointed"),
 )

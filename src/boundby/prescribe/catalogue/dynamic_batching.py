@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
-from boundby.prescribe.catalogue.larger_batch import smallest_worth_it
+from boundby.prescribe.catalogue.larger_batch import USUAL, per_sample, smallest_worth_it, times
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import is_host_bound, is_saturated, share
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
@@ -11,7 +11,8 @@ from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 HOW = """\
 requests = [queue.get()]                    # wait for one
 until = time.monotonic() + 0.005            # then 5 ms at most for others
-while len(requests) < 16 and (left := until - time.monotonic()) > 0:
+most = 4 * batch_size                       # times the requests of today
+while len(requests) < most and (left := until - time.monotonic()) > 0:
     try: requests.append(queue.get(timeout=left))
     except Empty: break
 answers = model(pad_sequence(requests, batch_first=True))
@@ -24,8 +25,13 @@ def applies(case: Case) -> str | None:
         return None
     return (
         f"Inference spends {share(case, *HOST):.0%} of its step on the host, whatever the batch; "
-        "requests that come together can share it. The predicted step is that of the whole batch."
+        f"requests that come together can share it{per_sample(case)}."
     )
+
+
+def fit(case: Case) -> str:
+    """With the batch that the prediction is for."""
+    return HOW.replace(f"most = {USUAL} *", f"most = {times(case)} *")
 
 
 RULE = Rule(
@@ -39,6 +45,7 @@ RULE = Rule(
     turn=Turn.BATCH,
     risk=Risk.NUMERICS,
     edit=smallest_worth_it,
+    fit=fit,
     no_estimate="how full the kernels are was not recorded",
     costs=Costs(
         memory="activations grow with the batch",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
-from boundby.prescribe.readings import all_waits, at, waits
+from boundby.prescribe.prediction import Prediction, without_waits
+from boundby.prescribe.readings import at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -23,11 +24,15 @@ def applies(case: Case) -> str | None:
         return None
     depth = row.outstanding_device_ms
     queue = f" with {depth:.3g} ms of device work queued" if depth is not None else ""
-    why = (
+    return (
         f"The host reads a value from the device {often(row.count_per_step)} a step{queue}"
         f"{at(row.where)}."
     )
-    return why + all_waits(case)
+
+
+def predict(case: Case) -> Prediction | None:
+    """The step without these waits alone."""
+    return without_waits(case, "item")
 
 
 RULE = Rule(
@@ -41,4 +46,6 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
     edit="no_sync",
+    predict=predict,
+    answers=("item",),
 )

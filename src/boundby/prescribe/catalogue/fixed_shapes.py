@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
+from boundby.prescribe.prediction import Prediction, without_waits
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import all_waits, at, waits
+from boundby.prescribe.readings import at, waits
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -22,11 +23,15 @@ def applies(case: Case) -> str | None:
     row = waits(case, "data-dependent-shape")
     if row is None:
         return None
-    why = (
+    return (
         f"The host waits {often(row.count_per_step)} a step to learn how large a result is"
         f"{at(row.where)}: nonzero, masks as indices, unique."
     )
-    return why + all_waits(case)
+
+
+def predict(case: Case) -> Prediction | None:
+    """The step without these waits alone."""
+    return without_waits(case, "data-dependent-shape")
 
 
 RULE = Rule(
@@ -40,5 +45,7 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.SHAPES,
     edit="no_sync",
+    predict=predict,
+    answers=("data-dependent-shape",),
     costs=Costs(memory="results of full size", numerics="NaN in masked places spreads: fill first"),
 )

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.optimizers import FOREACH, construct, has_form, launches, most
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-optimizer = torch.optim.AdamW(model.parameters(), lr=lr, foreach=True)
+optimizer = torch.optim.AdamW(..., foreach=True)  # or the class you use
 """
 
 
 def applies(case: Case) -> str | None:
     """The optimizer updates one tensor at a time."""
     update = case.signs.update
-    if update.kind != "loop":
+    if update.kind != "loop" or not has_form(case, FOREACH):
         return None
-    launches = (
-        f" ({update.launches:.0f} of the step's launches)" if update.launches is not None else ""
-    )
-    return f"The optimizer updates one tensor at a time{launches}."
+    name = update.optimizer or "The optimizer"
+    return f"{name} updates one tensor at a time{launches(case)}."
+
+
+def fit(case: Case) -> str:
+    """For the class that was recorded."""
+    return construct(case, HOW, "foreach")
 
 
 RULE = Rule(
@@ -34,5 +38,8 @@ RULE = Rule(
     turn=Turn.OPTIMIZER,
     risk=Risk.NONE,
     edit="foreach_optimizer",
+    most=most,
+    fit=fit,
+    answers=("optimizer",),
     costs=Costs(memory="temporaries the size of the parameters during the update"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from boundby.prescribe.capability import has_fp16_only
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import NOTICEABLE, is_device_bound, over
+from boundby.prescribe.readings import NOTICEABLE, device_leads, of_device, over
 from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
 
 HOW = """\
@@ -20,7 +20,7 @@ scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()
 def applies(case: Case) -> str | None:
     """A device-bound step in fp32 on a device whose tensor cores take fp16 alone."""
     fp32 = case.signs.precision.fp32
-    if not is_device_bound(case) or not over(fp32, NOTICEABLE):
+    if not device_leads(case) or not over(fp32, NOTICEABLE):
         return None
     if not has_fp16_only(case.caliber.device) or case.live.fp32_checked is False:
         return None
@@ -28,6 +28,11 @@ def applies(case: Case) -> str | None:
         f"Products in fp32 take {fp32:.0%} of the device's time; the tensor cores of "
         f"{case.caliber.device} take fp16, not bf16 or TF32."
     )
+
+
+def most(case: Case) -> float | None:
+    """All of the products."""
+    return of_device(case, case.signs.precision.fp32)
 
 
 RULE = Rule(
@@ -40,6 +45,8 @@ RULE = Rule(
     attacks=DEVICE,
     turn=Turn.PRECISION,
     risk=Risk.CONSTRAINTS,
+    most=most,
+    answers=("precision",),
     no_estimate="measured only for bf16 and TF32",
     costs=Costs(
         memory="activations halve",

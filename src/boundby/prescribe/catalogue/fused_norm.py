@@ -5,7 +5,7 @@ from __future__ import annotations
 from boundby.evidence.words import counted
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import PAYS, is_host_bound, over
+from boundby.prescribe.readings import PAYS, is_host_bound, of_device, over, share
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -13,6 +13,8 @@ HOW = """\
 y = F.rms_norm(x, x.shape[-1:], weight, eps)
 y = F.layer_norm(x, x.shape[-1:], weight, bias, eps)
 """
+OPERATORS = 6
+"""Of a normalisation written out: pow, mean, add, rsqrt and two products."""
 
 
 def applies(case: Case) -> str | None:
@@ -28,6 +30,15 @@ def applies(case: Case) -> str | None:
     )
 
 
+def most(case: Case) -> float | None:
+    """What its kernels take of the device, and its share of the launches of the host."""
+    norms, launches = case.signs.norms, case.device.launches_per_step
+    device = of_device(case, norms.device_share)
+    if device is None or not launches:
+        return None
+    return device + share(case, *HOST) * min(OPERATORS * (norms.by_hand or 0.0) / launches, 1.0)
+
+
 RULE = Rule(
     id="fused-norm",
     title="Use fused normalisations: F.layer_norm, F.rms_norm.",
@@ -38,6 +49,7 @@ RULE = Rule(
     attacks=(*HOST, "device-memory"),
     turn=Turn.FUSE,
     risk=Risk.SHAPES,
+    most=most,
     no_estimate="no measured twin of this change exists to predict it from",
     costs=Costs(numerics="rounding; sums inside are fp32"),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.optimizers import FUSED, construct, has_form, launches, most
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
-optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)
+optimizer = torch.optim.AdamW(..., fused=True)    # or your Adam, or SGD
 """
 
 KIND = {"loop": "one tensor at a time", "foreach": "operation by operation on lists of tensors"}
@@ -16,12 +17,15 @@ KIND = {"loop": "one tensor at a time", "foreach": "operation by operation on li
 def applies(case: Case) -> str | None:
     """The optimizer updates in a loop or with foreach kernels."""
     update = case.signs.update
-    if update.kind not in KIND:
+    if update.kind not in KIND or not has_form(case, FUSED):
         return None
-    launches = (
-        f" ({update.launches:.0f} of the step's launches)" if update.launches is not None else ""
-    )
-    return f"The optimizer updates the parameters {KIND[update.kind]}{launches}."
+    name = update.optimizer or "The optimizer"
+    return f"{name} updates the parameters {KIND[update.kind]}{launches(case)}."
+
+
+def fit(case: Case) -> str:
+    """For the class that was recorded."""
+    return construct(case, HOW, "fused")
 
 
 RULE = Rule(
@@ -36,5 +40,8 @@ RULE = Rule(
     turn=Turn.OPTIMIZER,
     risk=Risk.NONE,
     edit="fused_optimizer",
+    most=most,
+    fit=fit,
+    answers=("optimizer",),
     costs=Costs(numerics="rounding only", shapes="floating-point parameters on the device"),
 )

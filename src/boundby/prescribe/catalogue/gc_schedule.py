@@ -5,7 +5,7 @@ from __future__ import annotations
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import PAYS
+from boundby.prescribe.readings import PAYS, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -17,11 +17,22 @@ if step % 1000 == 0:
 
 def applies(case: Case) -> str | None:
     """The collector runs inside steps for a notable time."""
-    switches = case.signs.switches
-    count, spent = switches.collections, switches.collection_ms
+    count, spent = _seen(case)
     if not count or spent is None or spent < PAYS * case.step.estimate:
         return None
     return f"The garbage collector runs {often(count)} a step, {spent:.3g} ms."
+
+
+def _seen(case: Case) -> tuple[float | None, float | None]:
+    """Collections of a step and their time: live where known, else as recorded."""
+    if case.live.collections is not None:
+        return case.live.collections, case.live.collection_ms
+    return case.signs.switches.collections, case.signs.switches.collection_ms
+
+
+def most(case: Case) -> float:
+    """All collections, but no more than the Python of the step."""
+    return min((_seen(case)[1] or 0.0) / case.step.estimate, share(case, "python"))
 
 
 RULE = Rule(
@@ -35,6 +46,7 @@ RULE = Rule(
     attacks=("python",),
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.SHAPES,
+    most=most,
     no_estimate="collections are spread unevenly over steps",
     costs=Costs(memory="what is in reference cycles lives until the next collection"),
 )

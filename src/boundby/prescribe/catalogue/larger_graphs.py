@@ -5,7 +5,7 @@ from __future__ import annotations
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import is_host_bound, over
+from boundby.prescribe.readings import is_host_bound, over, share
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -32,6 +32,12 @@ def applies(case: Case) -> str | None:
     )
 
 
+def most(case: Case) -> float:
+    """All guards; all host time where they are not marked."""
+    guards = case.signs.mode.guards
+    return share(case, *HOST) * (1.0 if guards is None else guards)
+
+
 RULE = Rule(
     id="larger-graphs",
     title="Compile the step as one graph: remove graph breaks.",
@@ -43,6 +49,8 @@ RULE = Rule(
     attacks=HOST,
     turn=Turn.FUSE,
     risk=Risk.SHAPES,
+    most=most,
+    answers=("guard", "graph-break"),
     no_estimate="guards are not told from other Python",
     costs=Costs(shapes="control flow on values must go", compile="longer: the graph is larger"),
 )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
+from boundby.evidence.words import counted
 from boundby.prescribe.case import Case
+from boundby.prescribe.prediction import replayed
 from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import NOTICEABLE, millis, share
 from boundby.prescribe.rule import Risk, Rule, Turn
@@ -10,10 +14,11 @@ from boundby.prescribe.rule import Risk, Rule, Turn
 HOW = """\
 loader = DataLoader(dataset, batch_size, num_workers=4,
                     persistent_workers=True)
-# double num_workers until the wait is gone or the cores are used up
+# more until the wait is gone or the cores are used up
 """
 
 
+EDIT = "no_data_wait"
 WORTH_A_PROCESS_MS = 1.0
 """A batch that loads faster than it travels between processes (about a millisecond) is loaded
 more slowly by workers."""
@@ -28,7 +33,65 @@ def applies(case: Case) -> str | None:
         return None
     by = "the training process itself loads" if loading.in_process else "the workers are late"
     by = "it comes late" if loading.in_process is None else by
-    return f"The step waits {wait:.3g} ms for its batch ({share(case, 'data'):.0%}): {by}."
+    return (
+        f"The step waits {wait:.3g} ms for its batch ({share(case, 'data'):.0%}): {by}."
+        f"{_needed(case)}"
+    )
+
+
+def _needed(case: Case) -> str:
+    """How many workers would keep up, and why."""
+    rest, factor = _rest(case), _factor(case)
+    if factor is None:
+        return ""
+    after = f" The rest of the step takes {rest:.3g} ms: "
+    workers = _workers(case, factor)
+    if workers is None:
+        return (
+            f"{after}{factor:.3g} times as many workers would keep up ({math.ceil(2 * factor)} for "
+            "2), cores permitting."
+        )
+    cores = case.live.cores
+    limit = "cores permitting" if cores is None else f"on {cores} cores"
+    return f"{after}{counted(workers, 'worker')} would keep up, {limit}."
+
+
+def _rest(case: Case) -> float:
+    """The step with its batch at hand, ms."""
+    found = replayed(case, EDIT)
+    return case.step.estimate - millis(case, "data") if found is None else found.step_ms
+
+
+def _factor(case: Case) -> float | None:
+    """How many times as fast batches must come; None where nothing else is in the step.
+
+    Workers that are late deliver one batch a step; the process itself loads one a wait.
+    """
+    rest = _rest(case)
+    if rest <= 0:
+        return None
+    late = case.signs.loading.in_process is False
+    return (case.step.estimate if late else millis(case, "data")) / rest
+
+
+def _workers(case: Case, factor: float) -> int | None:
+    """Workers that would keep up; None where those of today are not counted."""
+    if case.signs.loading.in_process is not False:
+        return math.ceil(factor)
+    return math.ceil(factor * case.live.workers) if case.live.workers else None
+
+
+def fit(case: Case) -> str:
+    """With as many workers as would keep up, and no more than cores."""
+    factor = _factor(case)
+    if factor is None:
+        return HOW
+    workers, cores = _workers(case, factor), case.live.cores
+    if workers is None:
+        return HOW.replace("=4,", f"=ceil({factor:.3g} * workers),").replace(
+            "# more", "# workers: as many as now; more"
+        )
+    return HOW.replace("=4,", f"={workers if cores is None else min(workers, cores)},")
 
 
 def _all_cores_used(case: Case) -> bool:
@@ -47,6 +110,8 @@ RULE = Rule(
     attacks=("data",),
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
-    edit="no_data_wait",
+    edit=EDIT,
+    fit=fit,
+    answers=("data-loading",),
     costs=Costs(memory="host memory for each worker and its prefetched batches"),
 )

@@ -37,5 +37,6 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.SHAPES,
     edit="no_data_wait",
+    answers=("data-loading",),
     costs=Costs(memory="disk space for the results", compile="one pass over the data beforehand"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import NOTICEABLE, is_device_bound, over
+from boundby.prescribe.readings import NOTICEABLE, is_device_bound, of_device, over
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -23,6 +23,11 @@ def applies(case: Case) -> str | None:
     )
 
 
+def most(case: Case) -> float | None:
+    """All that these products take."""
+    return of_device(case, case.signs.precision.odd_sizes)
+
+
 RULE = Rule(
     id="pad-sizes",
     title="Pad vocabulary, hidden and channel sizes to multiples of 8 (better 64).",
@@ -33,6 +38,7 @@ RULE = Rule(
     attacks=("device-compute",),
     turn=Turn.LAYOUT,
     risk=Risk.SHAPES,
+    most=most,
     no_estimate="other kernels are chosen for other sizes",
     costs=Costs(
         memory="the padding", shapes="a model of another size: old checkpoints need padding"

@@ -7,7 +7,7 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
-loader = DataLoader(dataset, batch_size, num_workers=4,
+loader = DataLoader(dataset, batch_size, num_workers=workers,
                     persistent_workers=True)
 """
 
@@ -30,6 +30,10 @@ def applies(case: Case) -> str | None:
     return f"One batch took {longest:.0f} ms where others take {usual:.3g}: workers started anew."
 
 
+def most(_: Case) -> None:
+    """Starts stand between steps, and how many steps lie between them is not recorded."""
+
+
 RULE = Rule(
     id="persistent-workers",
     title="Keep the workers between epochs.",
@@ -40,6 +44,8 @@ RULE = Rule(
     attacks=("data",),
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
+    answers=("data-loading",),
+    most=most,
     no_estimate="a recording of a few steps does not show how many an epoch has",
     costs=Costs(memory="the workers' memory stays in use"),
 )

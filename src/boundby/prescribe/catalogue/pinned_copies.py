@@ -8,7 +8,7 @@ from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
-loader = DataLoader(dataset, batch_size, pin_memory=True, num_workers=4)
+loader = DataLoader(dataset, batch_size, pin_memory=True)
 for batch in loader:
     # without pin_memory, non_blocking silently waits all the same
     batch = batch.to("cuda", non_blocking=True)
@@ -44,5 +44,6 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
     edit="pinned_copies",
+    answers=("host-copy",),
     costs=Costs(memory="pinned host memory, which cannot be swapped: batches times prefetch depth"),
 )

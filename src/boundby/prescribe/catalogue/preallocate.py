@@ -38,5 +38,6 @@ RULE = Rule(
     turn=Turn.TRADE,
     risk=Risk.SHAPES,
     edit="no_allocator_calls",
+    answers=("allocator",),
     costs=Costs(memory="buffers of the largest size all the time", shapes="a largest size"),
 )

@@ -8,7 +8,7 @@ from boundby.prescribe.readings import NOTICEABLE, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
-loader = DataLoader(dataset, batch_size, num_workers=4,
+loader = DataLoader(dataset, batch_size, num_workers=workers,
                     prefetch_factor=8)
 """
 
@@ -39,5 +39,6 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
     edit="no_data_wait",
+    answers=("data-loading",),
     costs=Costs(memory="host memory for workers times prefetch_factor batches, pinned if pinned"),
 )

@@ -38,4 +38,5 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
     edit="no_allocator_calls",
+    answers=("allocator",),
 )

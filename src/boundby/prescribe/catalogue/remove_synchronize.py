@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
-from boundby.prescribe.readings import all_waits, at, waits
+from boundby.prescribe.prediction import Prediction, without_waits
+from boundby.prescribe.readings import PAYS, at, over, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -15,12 +16,16 @@ start.record(); model(batch); end.record()      # the queue goes on
 
 
 def applies(case: Case) -> str | None:
-    """The step waits for the device on purpose."""
+    """Steps wait for the device on purpose; seldom waits count where they cost."""
     row = waits(case, "explicit-sync")
-    if row is None:
+    if row is None or (row.count_per_step < 1 and not over(row.cost_ms, PAYS * case.step.estimate)):
         return None
-    why = f"The step waits for the whole device {often(row.count_per_step)}{at(row.where)}."
-    return why + all_waits(case)
+    return f"The step waits for the whole device {often(row.count_per_step)}{at(row.where)}."
+
+
+def predict(case: Case) -> Prediction | None:
+    """The step without these waits alone."""
+    return without_waits(case, "explicit-sync")
 
 
 RULE = Rule(
@@ -34,4 +39,6 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
     edit="no_sync",
+    predict=predict,
+    answers=("explicit-sync",),
 )

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import PAYS, over
+from boundby.prescribe.readings import PAYS, of_device, over
 from boundby.prescribe.rule import DEVICE, HOST, Risk, Rule, Turn
 
 HOW = """\
 # for softmax(q @ k.mT / d**0.5) @ v:
-y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+y = F.scaled_dot_product_attention(q, k, v)
+# with what else stood between: attn_mask=mask, dropout_p=p, scale=s
+# compare outputs AND gradients with the old version: boundby check
+"""
+MASKED = """\
+# for softmax(q @ k.mT / d**0.5, masked) @ v:
+y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+# mask: True where to look, or what is added; a causal triangle: is_causal=True in its place
 # compare outputs AND gradients with the old version: boundby check
 """
 
@@ -23,7 +30,18 @@ def applies(case: Case) -> str | None:
         return None
     size = attention.score_bytes
     matrix = f"; its score matrix of {size / MIB:.0f} MiB is written and read again" if size else ""
-    return f"Attention by hand takes {attention.by_hand:.0%} of the device's time{matrix}."
+    mask = " A mask stands between product and softmax." if attention.masked else ""
+    return f"Attention by hand takes {attention.by_hand:.0%} of the device's time{matrix}.{mask}"
+
+
+def most(case: Case) -> float | None:
+    """All that it takes of the device."""
+    return of_device(case, case.signs.attention.by_hand)
+
+
+def fit(case: Case) -> str:
+    """With a mask where one was seen, and without where not."""
+    return MASKED if case.signs.attention.masked else HOW
 
 
 RULE = Rule(
@@ -37,6 +55,9 @@ RULE = Rule(
     turn=Turn.FUSE,
     risk=Risk.SHAPES,
     edit="sdpa",
+    most=most,
+    fit=fit,
+    answers=("attention",),
     costs=Costs(
         memory="less: no score matrix",
         numerics="another order of sums; with torch 2.11 the cuDNN backend was seen to give wrong "

@@ -54,6 +54,7 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NUMERICS,
     edit="overlap_copies",
+    answers=("host-copy",),
     costs=Costs(
         memory="one more batch on the device",
         numerics="none if written so; without wait_stream or record_stream data is overwritten",

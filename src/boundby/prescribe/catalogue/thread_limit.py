@@ -18,9 +18,15 @@ def applies(case: Case) -> str | None:
     cores, threads, workers = case.live.cores, case.live.threads, case.live.workers
     if cores is None or threads is None:
         return None
-    wanted = threads + (workers or 0)
+    each = case.live.worker_threads or 1
+    wanted = threads + (workers or 0) * (each if each >= cores else 1)
     if wanted <= cores:
         return None
+    if workers and each >= cores:
+        return (
+            f"{workers} loader workers run up to {each} threads each on {cores} cores: each takes "
+            "all of them."
+        )
     return (
         f"{threads} operator threads and {workers or 0} loader workers share {cores} cores: they "
         "take turns with the thread that submits."

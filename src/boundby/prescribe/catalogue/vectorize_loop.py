@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import NOTICEABLE
+from boundby.prescribe.readings import NOTICEABLE, share
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -23,6 +23,11 @@ def applies(case: Case) -> str | None:
     return f"{origins.python_loop:.0%} of the launches come from one short pattern{repeats}."
 
 
+def most(case: Case) -> float:
+    """Its share of the launches."""
+    return share(case, *HOST) * (case.signs.origins.python_loop or 0.0)
+
+
 RULE = Rule(
     id="vectorize-loop",
     title="Take work out of the Python loop over slices: do it for all at once.",
@@ -34,6 +39,8 @@ RULE = Rule(
     attacks=HOST,
     turn=Turn.VECTORIZE,
     risk=Risk.SHAPES,
+    most=most,
+    no_estimate="it is not seen what in the pattern does not depend on the iteration before",
     edit="vectorized",
     costs=Costs(memory="the results of all iterations at once", numerics="rounding only"),
 )

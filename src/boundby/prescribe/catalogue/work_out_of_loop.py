@@ -41,4 +41,5 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.SHAPES,
     edit="no_python",
+    answers=("python-bound",),
 )

@@ -1,12 +1,13 @@
-"""Chains of elementwise kernels that hand an array from one to the next through memory.
+"""What chains of kernels move that hand an array from one to the next through memory.
 
 Fused, each intermediate array is neither written nor read. Recordings do not name arrays, so
-kernels that follow each other on a stream over equally many elements are taken to be linked: what
-is saved is an upper bound, and less where autograd keeps an intermediate for the backward pass.
+neighbours over equally many elements are taken to be linked: what is saved is an upper bound, and
+less where autograd keeps an intermediate for the backward pass.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from boundby.read.recording import Ints
 from boundby.roofline.arguments import Tensor
 from boundby.roofline.kernels import KernelRoofs, OperatorRun
 from boundby.roofline.operators.elementwise import FORMULAS
-from boundby.roofline.patterns.calls import Call, call_of_run, distinct_calls, memory_ns
+from boundby.roofline.patterns.calls import Call, memory_ns
 
 ROW_WISE = ("native_layer_norm", "_fused_rms_norm", "_softmax", "_log_softmax", "native_dropout")
 """Operators over rows that compilers fuse with elementwise neighbours."""
@@ -73,24 +74,22 @@ class _Link:
     """Bytes of one array of the chain."""
 
 
-def find_chains(roofs: KernelRoofs, step: Ints | None = None) -> Chains:
-    """Chains of two or more kernels, stream by stream in the order of execution.
+def measure_chains(roofs: KernelRoofs, group: Ints, call_of: Mapping[int, Call]) -> Chains:
+    """What the chains move: inside each group, kernels in a row over equally many elements.
 
     Args:
         roofs: The rows.
-        step: int64[len(roofs)], the step of each row, which ends a chain; None for no steps.
+        group: int64[len(roofs)], which rows are next to each other; negative outside groups.
+        call_of: The call of each host row (``call_of_run``).
     """
-    call_of = call_of_run(distinct_calls(roofs))
-    work = roofs.recording.device
     run_of_kernel = {int(k): run for run in roofs.runs for k in run.kernels}
-    chains = []
-    for stream in np.unique(work.stream[roofs.rows]):
-        mine = np.flatnonzero(work.stream[roofs.rows] == stream)
-        mine = mine[np.argsort(work.start[roofs.rows[mine]], kind="stable")]
-        step_of = np.zeros(len(roofs)) if step is None else step
-        cuts = np.flatnonzero(np.diff(step_of[mine])) + 1
-        for part in np.split(mine, cuts):
-            chains.extend(_chains([_link(run_of_kernel.get(int(k)), call_of) for k in part]))
+    inside = np.flatnonzero(group >= 0)
+    start = roofs.recording.device.start[roofs.rows[inside]]
+    inside = inside[np.lexsort((start, group[inside]))]
+    cuts = np.flatnonzero(np.diff(group[inside])) + 1
+    chains: list[Chain] = []
+    for part in np.split(inside, cuts):
+        chains.extend(_chains([_link(run_of_kernel.get(int(k)), call_of) for k in part]))
     chains.sort(key=lambda chain: -chain.ns)
     ns, fused = sum(c.ns for c in chains), sum(c.fused_bytes for c in chains)
     ideal = memory_ns(roofs, fused)
@@ -103,7 +102,7 @@ def find_chains(roofs: KernelRoofs, step: Ints | None = None) -> Chains:
     )
 
 
-def _link(run: OperatorRun | None, call_of: dict[int, Call]) -> _Link | None:
+def _link(run: OperatorRun | None, call_of: Mapping[int, Call]) -> _Link | None:
     """A kernel as part of a chain; None for one that ends any chain."""
     if run is None or len(run.kernels) > 1 or run.cost is None or not run.cost.bytes:
         return None

@@ -1,0 +1,110 @@
+"""Start the user's program as it always starts, observed through its environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from boundby.capture.plan import FOLDER, PARENT, PLAN, SWITCH, Plan
+from boundby.errors import UsageError
+
+DEFAULT_PARENT = "boundby_runs"
+"""Folder below the working directory in which recordings are kept."""
+SITE = Path(__file__).resolve().parent / "site"
+FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+SHELL_OFFSET = 128
+"""What a shell adds to the number of the signal that ended a process."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to run: ``command`` as the operating system takes it, and a short name for it."""
+
+    command: tuple[str, ...]
+    name: str
+
+
+def target_of(script: str, arguments: Sequence[str], *, module: bool) -> Target:
+    """The command that runs a script, a module (``-m``) or a launcher on the path.
+
+    Raises:
+        UsageError: There is no such file, and no such command either.
+    """
+    python = (sys.executable, *subprocess._args_from_interpreter_flags())  # type: ignore[attr-defined]  # noqa: SLF001
+    if module:
+        return Target((*python, "-m", script, *arguments), script.rpartition(".")[2])
+    if Path(script).exists():
+        return Target((*python, script, *arguments), Path(script).stem)
+    launcher = shutil.which(script)
+    if launcher is not None:
+        return Target((launcher, *arguments), Path(script).stem)
+    raise UsageError(f"{script}: no such file", "boundby run train.py, or -m package.module")
+
+
+def free_folder(parent: Path, name: str) -> Path:
+    """A new folder ``parent/name-N`` that no other run has."""
+    parent.mkdir(parents=True, exist_ok=True)
+    for number in range(1, 1_000_000):
+        folder = parent / f"{name}-{number}"
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(parent)
+
+
+def environment_of(plan: Plan, folder: Path) -> dict[str, str]:
+    """The variables that make a process observe itself, and all it starts."""
+    path = os.environ.get("PYTHONPATH")
+    return {
+        SWITCH: "1",
+        PLAN: plan.encode(),
+        FOLDER: str(folder.resolve()),
+        PARENT: str(os.getpid()),
+        "PYTHONPATH": f"{SITE}{os.pathsep}{path}" if path else str(SITE),
+        "KINETO_LOG_LEVEL": os.environ.get("KINETO_LOG_LEVEL", "5"),
+    }
+
+
+def run(target: Target, variables: dict[str, str], *, stdout: int | None = None) -> int:
+    """Run it to its end, passing signals on; its exit code, or 128 and its signal."""
+    process = subprocess.Popen(
+        target.command,
+        env={**os.environ, **variables},
+        stdout=stdout,
+    )
+    code = _wait(process)
+    return code if code >= 0 else SHELL_OFFSET - code
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Wait; a signal meant for the program reaches it, and a terminal's does so by itself."""
+    if not hasattr(signal, "sigwaitinfo"):
+        return _wait_deaf(process)
+    caught = {getattr(signal, name) for name in FORWARDED} | {signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, caught)
+    try:
+        while process.poll() is None:
+            # A child that ends before this line leaves SIGCHLD pending: nothing is missed.
+            came = signal.sigtimedwait(caught, 1.0)
+            if came is not None and came.si_signo != signal.SIGCHLD and came.si_pid != 0:
+                process.send_signal(came.si_signo)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return process.returncode
+
+
+def _wait_deaf(process: subprocess.Popen[bytes]) -> int:
+    """Wait where signals cannot be looked at: the terminal sends them to the program too."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,51 @@
+"""The user's traceback without a frame of ours, and a note of how the program ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import TracebackType
+
+from boundby.capture.frames import OWN
+
+Shown = Callable[[type[BaseException], BaseException, TracebackType | None], object]
+Ended = Callable[[BaseException], None]
+
+
+def without_own(trace: TracebackType | None) -> TracebackType | None:
+    """The same traceback without the frames of this package."""
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(OWN):
+        trace = trace.tb_next
+    kept = trace
+    while trace is not None:
+        following = trace.tb_next
+        while following is not None and following.tb_frame.f_code.co_filename.startswith(OWN):
+            following = following.tb_next
+        trace.tb_next = following
+        trace = following
+    return kept
+
+
+def cleanse(error: BaseException) -> None:
+    """Take our frames out of an error and of those it came from."""
+    seen: set[int] = set()
+    todo: list[BaseException | None] = [error]
+    while todo:
+        each = todo.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        each.__traceback__ = without_own(each.__traceback__)
+        todo += [each.__cause__, each.__context__]
+
+
+def watch_ending(ended: Ended) -> None:
+    """Chain the hook for uncaught errors: note the error, clean it, and show it as before."""
+    shown: Shown = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        ended(error)
+        cleanse(error)
+        shown(kind, error, without_own(trace))
+
+    sys.excepthook = hook

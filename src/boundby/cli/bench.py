@@ -1,0 +1,94 @@
+"""``boundby bench``: one function, three clocks, and whether to believe them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boundby.cli.help import examples
+from boundby.cli.output import Output, output_options
+
+if TYPE_CHECKING:
+    from boundby.bench.result import Result
+
+CANNOT_TELL = 125
+
+
+@click.command(
+    epilog=examples(
+        "boundby bench model:forward",
+        "boundby bench train.py::step --scope step -o before.json",
+        "boundby bench ops:softmax --inputs ops:inputs --cold",
+    )
+)
+@click.argument("what", metavar="MODULE:FUNCTION|SCRIPT::NAME")
+@click.option("--inputs", metavar="TARGET", help="Function that makes the arguments.")
+@click.option("--label", default="", help="Title of the result.")
+@click.option("--sub-label", default="", help="Row in a table of results.")
+@click.option("--description", default="", help="Column in a table of results.")
+@click.option(
+    "--min-run-time",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.5,
+    metavar="S",
+    help="Seconds of measured time of each clock.",
+)
+@click.option("--cold", is_flag=True, help="Empty the last cache before every call.")
+@click.option("--cpu", is_flag=True, help="Measure on the CPU where there is a GPU.")
+@click.option("--scope", default="op", help="kernel, op, forward, forward-backward, step ...")
+@click.option("--metric", default="latency", help="latency or throughput.")
+@click.option("--batch", type=click.IntRange(min=1), help="Batch size, for the caliber.")
+@click.option("--sequence", type=click.IntRange(min=1), help="Sequence length, for the caliber.")
+@output_options
+def command(*, output: Output, what: str, **asked: Any) -> int:  # noqa: ANN401 -- click's
+    """Measure a function with three clocks.
+
+    It is called without arguments, or with what --inputs makes. Wall time runs from an idle
+    device to an idle device, submit time until the call returns, device time in its own queue.
+
+    Calls are repeated until they are steady before the first sample; what the first ones cost is
+    told. Exits with 125 where the numbers are impossible.
+    """
+    from boundby.report import bench as report
+
+    result = _measure(what, asked)
+    kept = os.environ.get("BOUNDBY_RESULT")
+    if kept:
+        result.save(kept)
+    if output.form == "json":
+        output.write(report.encode(result))
+    elif output.form == "markdown":
+        output.write(report.markdown(result))
+    else:
+        from boundby.report.terminal import Look, look_at
+
+        look = look_at(sys.stdout, os.environ) if output.path is None else Look()
+        output.write(report.render(result, look))
+    is_void = any(each.severity == "fatal" for each in result.trust)
+    return CANNOT_TELL if is_void else 0
+
+
+def _measure(target: str, asked: dict[str, Any]) -> Result:
+    from boundby.bench.caliber import Caliber, gather
+    from boundby.bench.machine import this_machine
+    from boundby.bench.measure import Job, measure
+    from boundby.bench.result import Labels
+    from boundby.bench.sampling import Plan
+    from boundby.bench.targets import find_target, inputs_of, users_own
+
+    device = "cpu" if asked["cpu"] else ""
+    with users_own(target):
+        found = find_target(target)
+        maker = find_target(asked["inputs"]) if asked["inputs"] else None
+        inputs = inputs_of(maker, batch=asked["batch"] or 1, seed=0)
+        known = Caliber(
+            asked["scope"], asked["metric"], asked["batch"], asked["sequence"], device=device
+        )
+        plan = Plan(min_run_ns=asked["min_run_time"] * 1e9, cold=asked["cold"])
+        job = Job(lambda: found.fn(*inputs), this_machine(device or None), plan)
+        labels = Labels(asked["label"], asked["sub_label"], asked["description"], target)
+        caliber = gather(known, inputs, found.file, found.fn)
+        return measure(job, labels, caliber, inputs)

@@ -1,0 +1,134 @@
+"""``boundby check``: is a change still right? Correctness before speed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boundby.cli.help import examples
+from boundby.cli.output import Output, output_options
+from boundby.errors import UsageError
+
+if TYPE_CHECKING:
+    from boundby.bench.correctness import Check
+    from boundby.report.terminal import Look
+
+FAILED = 1
+
+
+@click.command(
+    epilog=examples(
+        "boundby check ops:fused ops:plain --inputs ops:inputs",
+        "boundby check train.py::new train.py::old --training --steps 20",
+        "boundby check --lint model.py",
+        "boundby check --streams pipeline:step",
+    )
+)
+@click.argument("targets", metavar="NEW REF", nargs=-1)
+@click.option("--inputs", metavar="TARGET", help="Function that makes the arguments.")
+@click.option("--rtol", type=float, help="Relative tolerance of elements, instead of -k.")
+@click.option("--atol", type=float, help="Absolute tolerance of elements, instead of -k.")
+@click.option("-k", type=float, help="Error against float64, in errors of the baseline.")
+@click.option("--precision", help="Element type in which NEW may compute.")
+@click.option("--no-grads", is_flag=True, help="Compare outputs alone.")
+@click.option("--batch", "batches", type=int, multiple=True, help="Batch size to try; repeatable.")
+@click.option("--formula", metavar="TARGET", help="Float64 reference where REF has none.")
+@click.option("--training", is_flag=True, help="NEW and REF make a step that gives its loss.")
+@click.option("--steps", type=click.IntRange(min=2), default=20, help="Steps of --training.")
+@click.option("--seeds", type=click.IntRange(min=2), default=3, help="Seeds of --training.")
+@click.option("--lint", "is_lint", is_flag=True, help="Look for lossy lines in source files.")
+@click.option("--streams", is_flag=True, help="Run the target under torch's CUDA sanitizer.")
+@output_options
+def command(*, output: Output, targets: tuple[str, ...], **asked: Any) -> int:  # noqa: ANN401 -- click's
+    """Check that a change still gives right results.
+
+    NEW and REF are functions (module:function or script.py::name). Outputs and gradients are
+    compared with a float64 reference: NEW passes where its error is at most a small factor over
+    that of REF at the same precision. Several layouts of grad_output, fresh values, non-contiguous
+    inputs and other batch sizes are tried in one process.
+
+    Exits with 1 where it fails.
+    """
+    if asked["is_lint"]:
+        return _lint(output, targets)
+    if asked["streams"]:
+        return _streams(output, targets)
+    if len(targets) != 2:  # noqa: PLR2004 -- NEW and REF
+        raise UsageError("check compares two functions: NEW REF", "boundby check --help")
+    if asked["training"]:
+        return _training(output, targets, asked)
+    from boundby.report import bench_check as report
+
+    found = _check(targets, asked)
+    forms = {"json": report.encode, "markdown": report.markdown}
+    make = forms.get(output.form)
+    output.write(make(found) if make else report.render(found, _look(output)))
+    return 0 if found.passed else FAILED
+
+
+def _check(targets: tuple[str, ...], asked: dict[str, Any]) -> Check:
+    from boundby.bench.correctness import check
+    from boundby.bench.targets import find_target, inputs_of, users_own
+
+    with users_own(targets[0]):
+        new, ref = (find_target(each).fn for each in targets)
+        maker = find_target(asked["inputs"]) if asked["inputs"] else None
+        return check(
+            new,
+            ref,
+            *inputs_of(maker, seed=0),
+            **{name: asked[name] for name in ("rtol", "atol", "k", "precision")},
+            grads=not asked["no_grads"],
+            batch_sizes=asked["batches"] or None,
+            formula=find_target(asked["formula"]).fn if asked["formula"] else None,
+        )
+
+
+def _training(output: Output, targets: tuple[str, ...], asked: dict[str, Any]) -> int:
+    from boundby.bench.losscurve import check_training
+    from boundby.bench.targets import find_target, users_own
+    from boundby.report import bench_check as report
+
+    with users_own(targets[0]):
+        new, ref = (find_target(each).fn for each in targets)
+        found = check_training(new, ref, asked["steps"], asked["seeds"])
+    if output.form == "json":
+        output.write(report.encode_training(found))
+    else:
+        output.write(report.render_training(found, _look(output)))
+    return 0 if found.passed else FAILED
+
+
+def _lint(output: Output, files: tuple[str, ...]) -> int:
+    from boundby.bench.lint import lint_file
+    from boundby.report.bench import as_json
+    from boundby.report.bench_check import render_lint
+
+    if not files:
+        raise UsageError("--lint needs files", "boundby check --lint model.py")
+    found = tuple(each for file in files for each in lint_file(file))
+    output.write(as_json(found) if output.form == "json" else render_lint(found, _look(output)))
+    return FAILED if found else 0
+
+
+def _streams(output: Output, targets: tuple[str, ...]) -> int:
+    from boundby.bench.streams import find_races
+    from boundby.report.bench import as_json
+    from boundby.report.bench_check import render_races
+
+    if len(targets) != 1:
+        raise UsageError("--streams runs one target", "boundby check --streams pipeline:step")
+    found = find_races(targets[0])
+    output.write(as_json(found) if output.form == "json" else render_races(found, _look(output)))
+    return FAILED if found else 0
+
+
+def _look(output: Output) -> Look:
+    from boundby.report.terminal import Look, look_at
+
+    if output.path is not None:
+        return Look(detail=output.verbose)
+    return look_at(sys.stdout, os.environ, detail=output.verbose)

@@ -1,0 +1,70 @@
+"""``boundby loader``: does the data come as fast as the step needs it?"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from boundby.cli.help import examples
+from boundby.cli.output import Output, output_options
+from boundby.errors import UsageError
+
+POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+@click.command(
+    epilog=examples(
+        "boundby loader data:make_loader",
+        "boundby loader train.py::make_loader --step-ms 65",
+        "boundby loader data:make_loader --recording trace.json.gz",
+    )
+)
+@click.argument("what", metavar="MODULE:FUNCTION|SCRIPT::NAME")
+@click.option("--step-ms", type=POSITIVE, metavar="MS", help="Step time to compare with.")
+@click.option("--recording", metavar="FILE", help="Recording whose step time to compare with.")
+@click.option("--budget", type=POSITIVE, default=20.0, metavar="S", help="Seconds for all passes.")
+@click.option("--no-sweep", is_flag=True, help="Measure the settings of the loader alone.")
+@output_options
+def command(
+    *,
+    output: Output,
+    what: str,
+    step_ms: float | None,
+    recording: str | None,
+    budget: float,
+    no_sweep: bool,
+) -> int:
+    """Measure a data loader without the model.
+
+    The function makes a DataLoader. Batches are taken as fast as they come: the first apart, with
+    the time of every stage where it runs, then with other settings, in bounded time.
+    """
+    from boundby.bench.loader import measure_loader
+    from boundby.bench.targets import find_target, users_own
+    from boundby.report import loader as report
+    from boundby.report.terminal import Look, look_at
+
+    if recording is not None:
+        step_ms = _step_of(recording) if step_ms is None else step_ms
+    with users_own(what):
+        found = measure_loader(find_target(what).fn(), step_ms, budget, sweep=not no_sweep)
+    if output.form == "json":
+        output.write(report.encode(found))
+    elif output.form == "markdown":
+        output.write(report.markdown(found))
+    else:
+        look = look_at(sys.stdout, os.environ) if output.path is None else Look()
+        output.write(report.render(found, look))
+    return 0
+
+
+def _step_of(recording: str) -> float:
+    from boundby.diagnose import diagnose
+    from boundby.read import read_recording
+
+    times = diagnose(read_recording(recording)).steps
+    if times.unprofiled_ms is None:
+        raise UsageError(f"{recording}: no step time in it", "give it with --step-ms")
+    return times.unprofiled_ms.estimate

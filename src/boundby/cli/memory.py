@@ -1,0 +1,104 @@
+"""``boundby memory``: a snapshot, an out-of-memory message or a model in; who holds what out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from boundby.cli.help import examples
+from boundby.cli.output import Output, output_options
+from boundby.errors import UsageError
+
+if TYPE_CHECKING:
+    pass
+
+GIB = 1 << 30
+STDIN = "-"
+CLASSES = (
+    "really-full", "fragmentation", "leak", "transient-peak", "reserved-elsewhere",
+    "request-too-large", "healthy", "undecided",
+)  # fmt: skip
+
+
+@click.command(
+    epilog=examples(
+        "boundby memory memory.pickle",
+        "boundby memory train.log",
+        "boundby memory --model train:build --batch 64",
+        "boundby memory --compare before.pickle after.pickle",
+    )
+)
+@click.argument("paths", metavar="[SNAPSHOT|LOG|-]...", nargs=-1)
+@click.option("--device", type=click.IntRange(min=0), metavar="N", help="Which device of the file.")
+@click.option(
+    "--capacity",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="GIB",
+    help="Memory of the device, where the file cannot tell.",
+)
+@click.option(
+    "--names",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Pointers of parameters, gradients and states, by the program.",
+)
+@click.option("--map", "wants_map", is_flag=True, help="Draw the segments.")
+@click.option("--compare", "compares", is_flag=True, help="Compare two snapshots by line.")
+@click.option("--perfetto", metavar="FILE", help="Write the curves as counters for Perfetto.")
+@click.option(
+    "--max-gib",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="GIB",
+    help="Largest unpacked snapshot to open (2).",
+)
+@click.option(
+    "--expect",
+    metavar="CLASS",
+    type=click.Choice(CLASSES),
+    help="Exit with 1 where the verdict is another class.",
+)
+@click.option(
+    "--model", metavar="MODULE:FACTORY", help="Predict the peak of a step, without a device."
+)
+@click.option(
+    "--batch", type=click.IntRange(min=1), default=1, metavar="B", help="Batch for --model."
+)
+@output_options
+def command(
+    *,
+    output: Output,
+    paths: tuple[str, ...],
+    device: int | None,
+    capacity: float | None,
+    names: str | None,
+    wants_map: bool,
+    compares: bool,
+    perfetto: str | None,
+    max_gib: float | None,
+    expect: str | None,
+    model: str | None,
+    batch: int,
+) -> int:
+    """Say what holds the memory of a device and what to do.
+
+    SNAPSHOT is what torch.cuda.memory._dump_snapshot writes (.pickle, .pickle.gz); it is opened
+    without running any code in it. LOG is a text with an out-of-memory message, - is stdin.
+
+    --model calls FACTORY, which returns (step, tensors) or a module with its inputs, and predicts
+    the peak of one training step with tensors that hold no data.
+    """
+    from boundby.cli import memory_answers as run
+
+    room = None if capacity is None else int(capacity * GIB)
+    if model is not None:
+        return run.predict_model(model, batch, room, output)
+    limit = None if max_gib is None else int(max_gib * GIB)
+    if compares:
+        return run.compare_two(paths, device, limit, output)
+    if not paths:
+        raise UsageError("no snapshot, log or --model given", "boundby memory --help")
+    request = run.Request(device, room, names, limit, wants_map, perfetto)
+    done = [run.answer(path, request, output, one_of_many=len(paths) > 1) for path in paths]
+    run.check_expected(done, expect)
+    return 0

@@ -1,0 +1,176 @@
+"""What ``boundby memory`` does with each kind of input: diagnose, compare, predict."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from boundby.cli.output import STDOUT, Output
+from boundby.errors import CannotTellError, GateError, UnreadableError, UsageError
+from boundby.report.sanitize import visible
+from boundby.report.terminal import Look, look_at
+
+if TYPE_CHECKING:
+    from boundby.memory.diagnose import MemoryDiagnosis
+    from boundby.memory.message import TextDiagnosis
+
+LONGEST_LOG = 1 << 29
+"""Bytes of a log that are read; half a GiB takes seconds."""
+
+PICKLE_NAMES = (".pickle", ".pkl", ".pickle.gz", ".pkl.gz")
+PICKLED = (b"\x80", b"PK\x03\x04")
+NAME_OF_STDIN = "stdin"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the options of the command ask for; sizes in bytes, None where not given."""
+
+    device: int | None = None
+    capacity: int | None = None
+    names: str | None = None
+    max_bytes: int | None = None
+    wants_map: bool = False
+    perfetto: str | None = None
+
+
+def answer(path: str, request: Request, output: Output, *, one_of_many: bool) -> tuple[str, str]:
+    """Diagnose one input, write the report, and return its name and verdict."""
+    name = NAME_OF_STDIN if path == STDOUT else path
+    diagnosis = _diagnose(path, request)
+    if request.perfetto is not None:
+        _write_perfetto(diagnosis, request.perfetto, output)
+    text = _report(diagnosis, name, request, output, one_of_many=one_of_many)
+    output.write(
+        f"== {visible(name)} ==\n{text}\n" if one_of_many and output.form == "text" else text
+    )
+    return name, diagnosis.verdict.name
+
+
+def _diagnose(path: str, request: Request) -> MemoryDiagnosis | TextDiagnosis:
+    if path == STDOUT:
+        return _diagnose_text(sys.stdin.buffer.read(LONGEST_LOG), NAME_OF_STDIN)
+    file = Path(path)
+    if not file.is_file():
+        raise UnreadableError(f"{path}: no such file", "boundby memory --help")
+    if _is_snapshot(file):
+        from boundby.memory.diagnose import diagnose
+        from boundby.memory.pointers import read_pointers
+
+        names = read_pointers(Path(request.names)) if request.names else None
+        snapshot = _read(file, request.max_bytes)
+        return diagnose(snapshot, device=request.device, capacity=request.capacity, names=names)
+    try:
+        with file.open("rb") as log:
+            return _diagnose_text(log.read(LONGEST_LOG), path)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot read: {error.strerror}") from error
+
+
+def _read(file: Path, max_bytes: int | None) -> Any:  # noqa: ANN401 -- a Snapshot, imported late
+    from boundby.read.memory_snapshot import read_snapshot
+    from boundby.read.snapshot_load import DEFAULT_MAX_BYTES
+
+    return read_snapshot(file, max_bytes=max_bytes or DEFAULT_MAX_BYTES)
+
+
+def _is_snapshot(file: Path) -> bool:
+    """By its first bytes, decompressed; a pickle of an old protocol by its name."""
+    from boundby.read.stream import Pieces
+
+    try:
+        start = next(iter(Pieces(file, 64)), b"")
+    except OSError as error:
+        raise UnreadableError(f"{file}: cannot read: {error.strerror}") from error
+    return start.startswith(PICKLED) or file.name.endswith(PICKLE_NAMES)
+
+
+def _diagnose_text(raw: bytes, name: str) -> TextDiagnosis:
+    from boundby.memory.message import diagnose_text
+    from boundby.read.oom_message import read_oom_messages
+
+    text = raw.decode("utf-8", "replace")
+    messages = read_oom_messages(text)
+    if not messages:
+        raise CannotTellError(
+            f"{name} holds neither a snapshot nor an out-of-memory message",
+            "give a snapshot, or a log with the whole message of the error",
+        )
+    return diagnose_text(messages, text)
+
+
+def _report(
+    diagnosis: MemoryDiagnosis | TextDiagnosis,
+    name: str,
+    request: Request,
+    output: Output,
+    *,
+    one_of_many: bool,
+) -> str:
+    if output.form == "json":
+        from boundby.report.memory_document import encode
+
+        return encode(diagnosis, name, on_one_line=one_of_many)
+    if output.form == "markdown":
+        from boundby.report.memory_markdown import render as render_markdown
+
+        return render_markdown(diagnosis)
+    from boundby.report.memory_text import Pictures, render
+
+    return render(diagnosis, look_for(output), Pictures(map=request.wants_map))
+
+
+def look_for(output: Output) -> Look:
+    """How text may look where it goes."""
+    if output.path is not None:
+        return Look(detail=output.verbose)
+    return look_at(sys.stdout, os.environ, detail=output.verbose)
+
+
+def _write_perfetto(
+    diagnosis: MemoryDiagnosis | TextDiagnosis, target: str, output: Output
+) -> None:
+    from boundby.memory.message import TextDiagnosis
+    from boundby.report.memory_perfetto import counters
+
+    if isinstance(diagnosis, TextDiagnosis):
+        raise UsageError("--perfetto: a text has no history", "give a snapshot")
+    Output("json", Path(target), output.force, output.verbose, output.quiet).write(
+        counters(diagnosis.case.history)
+    )
+
+
+def check_expected(done: Sequence[tuple[str, str]], expected: str | None) -> None:
+    """Fail where a verdict is not the class that the user asked for."""
+    others = [(name, found) for name, found in done if expected is not None and found != expected]
+    if others:
+        told = ", ".join(f"{name} is {found}" for name, found in others)
+        raise GateError(f"expected {expected}: {told}", f"boundby explain {others[0][1]}")
+
+
+def compare_two(
+    paths: Sequence[str], device: int | None, max_bytes: int | None, output: Output
+) -> int:
+    """Compare two snapshots by the lines that hold memory at their peaks."""
+    from boundby.memory.compare import compare
+    from boundby.memory.diagnose import diagnose
+    from boundby.report.memory_compare import render
+
+    if len(paths) != 2:  # noqa: PLR2004 -- before and after
+        raise UsageError("--compare takes two snapshots", "boundby memory --compare A B")
+    before, after = (diagnose(_read(Path(path), max_bytes), device=device) for path in paths)
+    output.write(render(compare(before, after), output.form, look_for(output)))
+    return 0
+
+
+def predict_model(target: str, batch: int, capacity: int | None, output: Output) -> int:
+    """Predict the peak of a training step, and where it stops fitting."""
+    from boundby.memory.predict import predict
+    from boundby.report.memory_prediction import render
+
+    output.write(render(predict(target, batch, capacity), output.form, look_for(output)))
+    return 0

@@ -1,0 +1,180 @@
+"""``boundby run``: an unchanged script, observed while it runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from boundby.cli.help import examples
+from boundby.cli.output import Output, output_options, table_options, write_stdout
+from boundby.errors import UsageError
+
+if TYPE_CHECKING:
+    from boundby.capture.findings import LiveRun
+    from boundby.capture.plan import Plan
+    from boundby.diagnose import Diagnosis
+    from boundby.read.capture_folder import Capture
+
+PASS_NAMES = ("clean", "trace", "stacks", "syncs", "loader", "memory")
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog=examples(
+        "boundby run train.py --epochs 1",
+        "boundby run --skip 100 --stop -m package.train",
+        "boundby run -o report.json torchrun --nproc-per-node 2 train.py",
+    ),
+)
+@click.option("-m", "is_module", is_flag=True, help="SCRIPT is a module, as for python -m.")
+@click.option("--skip", type=click.IntRange(min=0), default=0, help="Leave N steps alone first.")
+@click.option("--steps", type=click.IntRange(min=3), help="Steps to time without an observer.")
+@click.option("--passes", help=f"Which passes, of {','.join(PASS_NAMES)}.")
+@click.option("--stop", is_flag=True, help="End the program when all passes are done.")
+@click.option("--oracle", is_flag=True, help="Also time steps whose batch is loaded ahead.")
+@click.option("--stacks", "stack_trace", is_flag=True, help="Record Python stacks in the trace.")
+@click.option("--snapshot", is_flag=True, help="Keep a snapshot of the device memory.")
+@click.option("--no-memory", is_flag=True, help="Keep no history for the case of no memory.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Keep the recording here.")
+@click.option(
+    "--read", "kept", type=click.Path(exists=True, path_type=Path), help="Report a kept recording."
+)
+@click.option("--env", "wants_env", is_flag=True, help="Print the variables that observe.")
+@table_options
+@output_options
+@click.argument("script", required=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(  # noqa: PLR0917 -- click passes by keyword
+    output: Output,
+    script: str | None,
+    arguments: tuple[str, ...],
+    kept: Path | None,
+    folder: Path | None,
+    passes: str | None,
+    is_module: bool,
+    wants_env: bool,
+    ops: int,
+    ranges: bool,
+    roofline: bool,
+    **settings: bool | int | None,
+) -> int:
+    """Say what bounds a script while it runs.
+
+    SCRIPT runs as ever, with its own output and exit code. Some of its steps are timed without any
+    observer, some are traced, sampled and searched for waits; then it runs on undisturbed. The
+    report follows when it has ended. Options for boundby stand before SCRIPT, all after it is the
+    script's own. With --json the script's output goes to stderr.
+
+    SCRIPT may be a launcher such as torchrun: each rank is observed, the lowest is reported.
+    """
+    tables = {"ops": ops, "ranges": ranges, "roofline": roofline}
+    if kept is not None:
+        _report(kept, output, tables)
+        return 0
+    plan = _plan(passes, settings)
+    if wants_env:
+        _print_environment(plan, folder)
+        return 0
+    if script is None:
+        raise UsageError("no script named", "boundby run train.py")
+    code, place = _observe(plan, folder, output, (script, arguments, is_module))
+    _report(place, output, tables)
+    return code
+
+
+def _plan(passes: str | None, settings: dict[str, bool | int | None]) -> Plan:
+    from boundby.capture.plan import Plan
+
+    named = tuple(passes.split(",")) if passes else PASS_NAMES
+    unknown = [name for name in named if name not in PASS_NAMES]
+    if unknown:
+        raise UsageError(f"--passes: no pass {unknown[0]!r}", f"choose of {','.join(PASS_NAMES)}")
+    memory = not settings.pop("no_memory")
+    return Plan(passes=named, memory=memory, **settings)  # type: ignore[arg-type]
+
+
+def _print_environment(plan: Plan, folder: Path | None) -> None:
+    """Variables for a shell: ``eval "$(boundby run --env)"`` observes whatever starts next."""
+    from boundby.capture.launch import DEFAULT_PARENT, environment_of
+    from boundby.capture.plan import PARENT
+
+    variables = environment_of(plan, folder or Path(DEFAULT_PARENT))
+    variables.pop(PARENT)
+    lines = (f"export {name}={shlex.quote(text)}\n" for name, text in variables.items())
+    write_stdout("".join(lines))
+
+
+def _observe(
+    plan: Plan, folder: Path | None, output: Output, what: tuple[str, tuple[str, ...], bool]
+) -> tuple[int, Path]:
+    """Run the program to its end; its exit code, and the folder of the recording."""
+    from boundby.capture import launch
+
+    script, arguments, is_module = what
+    target = launch.target_of(script, arguments, module=is_module)
+    place = folder or launch.free_folder(Path(launch.DEFAULT_PARENT), target.name)
+    aside = sys.stderr.fileno() if output.form == "json" and output.path is None else None
+    return launch.run(target, launch.environment_of(plan, place), stdout=aside), place
+
+
+def _report(place: Path, output: Output, tables: dict[str, Any]) -> None:
+    """Report the process of the lowest rank; say so where no process had steps."""
+    from boundby.read.capture_folder import captures_in
+
+    found = captures_in(place)
+    if not found:
+        output.note(
+            "boundby: no steps were seen: no optimizer, DataLoader or module ran often enough\n\n"
+            "hint: call boundby.step() at the end of each step"
+        )
+        return
+    if len(found) > 1:
+        output.note(f"boundby: {len(found)} processes were observed; {found[0].name} is reported")
+    output.write(_text(found[0], output, tables))
+
+
+def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
+    """The report of one process in the form that was asked for."""
+    from boundby.capture.findings import read_run
+
+    run, capture = read_run(folder)
+    diagnosis = _diagnose(run, capture)
+    if output.form == "json":
+        from boundby.report.run_document import encode
+
+        return encode(run, diagnosis)
+    if output.form == "markdown":
+        from boundby.report.run_markdown import render as render_markdown
+
+        return render_markdown(run, diagnosis)
+    from boundby.report.run_text import render
+    from boundby.report.terminal import Look, look_at
+    from boundby.report.text import Tables
+
+    look = look_at(sys.stdout, os.environ, detail=output.verbose)
+    look = Look(detail=output.verbose) if output.path else look
+    return render(run, diagnosis, look, Tables(**tables))
+
+
+def _diagnose(run: LiveRun, capture: Capture) -> Diagnosis | None:
+    """The trace under the clean step of the same run; None where the program ended before it."""
+    from boundby.diagnose import Options, diagnose
+    from boundby.read import read_recording
+
+    if capture.trace is None:
+        return None
+    options = Options(
+        step_ms=run.clocks.step,
+        submit_ms=run.clocks.submit,
+        clean=True,
+        live=run.live,
+        facts=run.facts,
+        places=run.places,
+        void=run.void,
+    )
+    return diagnose(read_recording(capture.trace), options)

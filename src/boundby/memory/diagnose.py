@@ -1,0 +1,151 @@
+"""Read this first: a snapshot in, what is the matter with the memory out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from boundby.errors import CannotTellError
+from boundby.memory.advise import advise
+from boundby.memory.case import Case, gather
+from boundby.memory.decide import decide
+from boundby.memory.evidence import facts
+from boundby.memory.facts import Fact
+from boundby.memory.history import History
+from boundby.memory.pictures import SegmentMap, Timeline, segment_map, timeline
+from boundby.memory.remedies import Remedy
+from boundby.memory.verdicts import Verdict
+from boundby.read.recording import Quality, Source
+from boundby.read.snapshot_types import Snapshot
+
+
+@dataclass(frozen=True)
+class DeviceSummary:
+    """One device of the file.
+
+    Attributes:
+        peak, reserved: Bytes in use and reserved at most.
+        refusals: Requests that could not be served.
+    """
+
+    id: int
+    peak: int
+    reserved: int
+    refusals: int
+    events: int
+
+
+@dataclass(frozen=True)
+class MemoryDiagnosis:
+    """The answer about one device of a snapshot, and a line about each other one."""
+
+    source: Source
+    quality: tuple[Quality, ...]
+    device: int
+    devices: tuple[DeviceSummary, ...]
+    verdict: Verdict
+    case: Case
+    evidence: tuple[Fact, ...]
+    prescriptions: tuple[Remedy, ...]
+    timeline: Timeline
+    segments: SegmentMap
+
+
+def diagnose(
+    snapshot: Snapshot,
+    *,
+    device: int | None = None,
+    capacity: int | None = None,
+    names: Mapping[int, Mapping[int, str]] | None = None,
+) -> MemoryDiagnosis:
+    """What is the matter with one device of a snapshot.
+
+    Args:
+        device: Which; by default the one whose request failed, else the one with most in use.
+        capacity: Bytes of the device where known.
+        names: Part by address by device, written while the program ran.
+
+    Raises:
+        CannotTellError: The snapshot holds no memory of that device.
+    """
+    histories = {each: History(snapshot, each) for each in snapshot.devices}
+    summaries = tuple(map(_summary, histories.values()))
+    chosen = _choose(summaries, device, snapshot.source.path)
+    known = (names or {}).get(chosen)
+    case = gather(snapshot, histories[chosen], capacity=capacity, names=known)
+    verdict = decide(case)
+    return MemoryDiagnosis(
+        source=snapshot.source,
+        quality=(*snapshot.quality, *_quality(case)),
+        device=chosen,
+        devices=summaries,
+        verdict=verdict,
+        case=case,
+        evidence=facts(case),
+        prescriptions=advise(case, verdict),
+        timeline=timeline(case.history),
+        segments=segment_map(case.history, case.moment),
+    )
+
+
+def _summary(history: History) -> DeviceSummary:
+    return DeviceSummary(
+        history.device,
+        int(history.live_curve.max()),
+        int(history.reserved_curve.max()),
+        len(history.refusals),
+        len(history.events),
+    )
+
+
+def _choose(summaries: tuple[DeviceSummary, ...], wanted: int | None, path: str) -> int:
+    if not summaries:
+        raise CannotTellError(
+            f"{path} holds no memory of any device",
+            "call torch.cuda.memory._record_memory_history() before the program allocates",
+        )
+    ids = [each.id for each in summaries]
+    if wanted is None:
+        return max(summaries, key=lambda each: (each.refusals > 0, each.peak)).id
+    if wanted not in ids:
+        raise CannotTellError(
+            f"{path} holds no memory of device {wanted}",
+            f"it has {', '.join(map(str, ids))}: --device {ids[0]}",
+        )
+    return wanted
+
+
+def _quality(case: Case) -> tuple[Quality, ...]:
+    """What weakens the answer: a history that starts late, or without stacks."""
+    history = case.history
+    found = []
+    before = history.live_at(-1)
+    if before > 0 and len(history.events):
+        found.append(
+            Quality(
+                "memory-starts-late",
+                "info",
+                int((history.spans.birth < 0).sum()),
+                "Some memory was in use before the history begins; what made it is known only "
+                "where it is still there.",
+            )
+        )
+    if len(history.events) and not (history.events.stack >= 0).any():
+        found.append(
+            Quality(
+                "memory-no-stacks",
+                "warning",
+                len(history.events),
+                "The history holds no stacks: no line can be named. Record with stacks='all'.",
+            )
+        )
+    if history.contradictions:
+        found.append(
+            Quality(
+                "memory-contradictions",
+                "warning",
+                history.contradictions,
+                "Some entries contradict others: a free without an allocation, or two in a row.",
+            )
+        )
+    return tuple(found)

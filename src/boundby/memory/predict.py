@@ -1,0 +1,322 @@
+"""The peak memory of a training step, predicted without a device: shapes alone, run eagerly.
+
+Exact for what the dispatcher sees. Not seen: scratch memory inside kernels, and what a compiler
+fuses away or computes again; both are stated apart.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+from boundby.errors import CannotTellError, UsageError
+from boundby.memory.facts import MIB
+from boundby.memory.fakes import SCRATCH, Ledger, autocast_like_cuda, fake_world
+
+WORKSPACE = 65 * MIB
+"""cuBLAS and cuBLASLt on Hopper, kept after the first matrix product; measured on an H200 with
+torch 2.11 (two of 32 MiB and one of 1 MiB). Older cards take about 8 to 17 MiB."""
+
+CONTEXT = 550 * MIB
+"""CUDA context and loaded kernels beside the allocator: an H200 with torch 2.11 took 0.55 GiB."""
+
+COMPILED_LOW, COMPILED_HIGH = 0.45, 1.0
+"""Activations of a compiled model as a share of eager ones: fusion keeps fewer. The case study on
+an H200: 8175 MiB compiled for 17740 eager, 7791 for 8183 with fused attention."""
+
+RECOMPUTED = 1 / 3
+"""A forward pass as a share of a step: backward costs two."""
+
+CARDS = ((24, "24 GiB"), (40, "40 GiB"), (80, "80 GiB"), (140, "H200"))
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One training step as the factory describes it.
+
+    Attributes:
+        inputs: Arguments of the model.
+        loss: From the output of the model to a scalar; the mean of its square by default.
+        optimizer: From parameters to an optimizer; AdamW with foreach by default, as on CUDA.
+        autocast: ``bf16``, ``fp16`` or None.
+    """
+
+    model: Any
+    inputs: tuple[Any, ...]
+    loss: Callable[[Any], Any] | None = None
+    optimizer: Callable[[Any], Any] | None = None
+    autocast: str | None = None
+
+
+@dataclass(frozen=True)
+class StepMemory:
+    """The peak of one step.
+
+    Attributes:
+        peak: Bytes in use at most, workspaces included.
+        parts: Bytes of each part at that moment.
+    """
+
+    peak: int
+    parts: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Checkpointed:
+    """The peak with some blocks computed again.
+
+    Attributes:
+        every: 1 where every block is, k where one of k blocks keeps its activations.
+        time_share: Expected time more, as a share of the step, until measured.
+    """
+
+    every: int
+    blocks: int
+    peak: int
+    time_share: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answer.
+
+    Attributes:
+        fixed, per_sample: Bytes that do not depend on the batch, and bytes of each sample.
+        largest: Largest batch that fits, by device.
+        compiled_low, compiled_high: Range of the peak of the same model compiled.
+    """
+
+    target: str
+    batch: int
+    capacity: int | None
+    step: StepMemory
+    fixed: int
+    per_sample: float
+    parameters: int
+    largest: tuple[tuple[str, int], ...]
+    checkpointed: tuple[Checkpointed, ...]
+    compiled_low: int
+    compiled_high: int
+
+
+def predict(target: str, batch: int, capacity: int | None = None) -> Prediction:
+    """Predict the peak of ``module:factory`` at a batch.
+
+    Args:
+        capacity: Bytes of the device; without it, common devices are listed.
+
+    Raises:
+        UsageError: There is no such factory, or it returns something else.
+        CannotTellError: torch is missing, or the model needs values and not only shapes.
+    """
+    factory = _factory(target)
+    step, count, blocks = _measure(factory, batch)
+    second = _measure(factory, 2 * batch)[0]
+    per_sample = max(second.peak - step.peak, 0) / batch
+    fixed = max(round(step.peak - per_sample * batch), 0)
+    activations = step.parts.get("activations", 0)
+    rest = step.peak - activations
+    return Prediction(
+        target, batch, capacity, step, fixed, per_sample, count,
+        _largest(fixed, per_sample, capacity), tuple(_checkpointed(factory, batch, blocks)),
+        round(rest + activations * COMPILED_LOW), round(rest + activations * COMPILED_HIGH),
+    )  # fmt: skip
+
+
+def predict_plan(factory: Callable[[int], Any], batch: int, every: int = 0) -> StepMemory:
+    """The peak of a factory's step; with ``every`` 1 all blocks are computed again, with k most.
+
+    Raises:
+        CannotTellError: The model needs values and not only shapes.
+    """
+    return _measure(factory, batch, every)[0]
+
+
+def _factory(target: str) -> Callable[[int], Any]:
+    module_name, _, name = target.partition(":")
+    if "" in (module_name, name):
+        raise UsageError(f"--model {target}: not of the form module:factory", "--model train:build")
+    if importlib.util.find_spec("torch") is None:
+        raise CannotTellError(
+            "torch is not installed, so there is no model to look at", "pip install torch"
+        )
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found = getattr(importlib.import_module(module_name), name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"--model {target}: {error}", "name a module that Python can import from here"
+        ) from error
+    if not callable(found):
+        raise UsageError(f"--model {target}: {name} is not callable", "--model train:build")
+    factory: Callable[[int], Any] = found
+    return factory
+
+
+def plan_of(made: Any) -> Plan:  # noqa: ANN401 -- what a user's factory returns
+    """What a factory may return: a Plan, a dict of its fields, ``(model, inputs)`` or with a loss.
+
+    Raises:
+        UsageError: It is none of these.
+    """
+    if isinstance(made, Plan):
+        return made
+    try:
+        plan = Plan(**made) if isinstance(made, dict) else Plan(*made)
+    except TypeError as error:
+        raise UsageError(
+            "the factory returns neither (model, inputs), (model, inputs, loss) nor a dict of "
+            "model, inputs, loss, optimizer, autocast",
+            "def build(batch): return model, (torch.randn(batch, 512),)",
+        ) from error
+    given: Any = plan.inputs  # a single tensor is forgiven
+    inputs = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    return Plan(plan.model, inputs, plan.loss, plan.optimizer, plan.autocast)
+
+
+def _measure(
+    factory: Callable[[int], Any], batch: int, every: int = 0
+) -> tuple[StepMemory, int, int]:
+    """The second step's peak, the number of parameters and of blocks that repeat."""
+    ledger = Ledger()
+    try:
+        with fake_world(ledger):
+            plan = plan_of(factory(batch))
+            blocks = _blocks(plan.model)
+            for number, block in enumerate(blocks if every else []):
+                if every == 1 or number % every:
+                    _checkpoint(block, _dtype(plan))
+            return *_run(plan, ledger), len(blocks)
+    except (UsageError, CannotTellError):
+        raise
+    except Exception as error:  # whatever the user's model raises on tensors without data
+        raise CannotTellError(
+            f"the model cannot run on shapes alone: {type(error).__name__}: {_first_line(error)}",
+            "values must not be read (item(), boolean masks); record a snapshot instead",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "")[:200]
+
+
+def _run(plan: Plan, ledger: Ledger) -> tuple[StepMemory, int]:
+    import torch
+
+    parameters = list(plan.model.parameters())
+    make = plan.optimizer or (lambda given: torch.optim.AdamW(given, foreach=True))
+    optimizer = make(parameters) if parameters else None
+    owners: dict[int | None, str] = {}
+    for _ in range(2):  # the first makes the optimizer's state
+        ledger.restart()
+        owners = _step(plan, optimizer, ledger)
+    owners |= _owners(plan, optimizer, ledger)
+    parts: Counter[str] = Counter()
+    for key, size in ledger.state().items():
+        parts[owners.get(key, "temporaries" if key == SCRATCH else "activations")] += size
+    parts["workspace"] = WORKSPACE
+    count = sum(each.numel() for each in parameters)
+    return StepMemory(ledger.peak + WORKSPACE, dict(parts)), count
+
+
+def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]:  # noqa: ANN401 -- torch's
+    """Run a step as user code does, its output alive until the end; storages of the gradients."""
+    dtype = _dtype(plan)
+    if dtype is None:
+        out = plan.model(*plan.inputs)
+    else:
+        with autocast_like_cuda(dtype):
+            out = plan.model(*plan.inputs)
+    loss = plan.loss(out) if plan.loss else out.float().pow(2).mean()
+    loss.backward()
+    grads = [each.grad for each in plan.model.parameters() if each.grad is not None]
+    owners: dict[int | None, str] = {ledger.number_of(grad): "gradients" for grad in grads}
+    del grads
+    if optimizer is not None:
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    return owners
+
+
+def _owners(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]:  # noqa: ANN401 -- torch's
+    """Part by storage, of all that the step keeps."""
+    owners: dict[int | None, str] = {}
+
+    def own(tensor: Any, part: str) -> None:  # noqa: ANN401 -- torch's
+        if hasattr(tensor, "untyped_storage"):
+            owners[ledger.number_of(tensor)] = part
+
+    for tensor in (*plan.model.parameters(), *plan.model.buffers()):
+        own(tensor, "parameters")
+    for tensor in plan.inputs:
+        own(tensor, "other")
+    for state in (optimizer.state if optimizer is not None else {}).values():
+        for tensor in state.values():
+            own(tensor, "optimizer")
+    return owners
+
+
+def _blocks(model: Any) -> list[Any]:  # noqa: ANN401 -- torch's
+    """The modules of the longest list of equal modules: the layers that one would checkpoint."""
+    best: list[Any] = []
+    for module in model.modules():
+        children = list(module.children())
+        kinds = Counter(type(child) for child in children)
+        if kinds and type(module).__name__ in ("ModuleList", "Sequential", "ModuleDict"):
+            kind, count = kinds.most_common(1)[0]
+            if count > max(len(best), 1):
+                best = [child for child in children if type(child) is kind]
+    return best
+
+
+def _dtype(plan: Plan) -> Any:  # noqa: ANN401 -- a type of torch, or None
+    import torch
+
+    return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(plan.autocast or "")
+
+
+def _checkpoint(block: Any, dtype: Any) -> None:  # noqa: ANN401 -- torch's
+    """Make a module compute its activations again, under autocast where the step has it."""
+    from torch.utils.checkpoint import checkpoint
+
+    forward = block.forward
+
+    def cast(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 -- the module's
+        with autocast_like_cuda(dtype):
+            return forward(*args, **kwargs)
+
+    block.forward = lambda *args, **kwargs: checkpoint(
+        cast if dtype else forward, *args, use_reentrant=False, preserve_rng_state=False, **kwargs
+    )
+
+
+def _checkpointed(factory: Callable[[int], Any], batch: int, blocks: int) -> list[Checkpointed]:
+    """Every block, and all but every k-th for k up to the square root of the blocks."""
+    if blocks < 2:  # noqa: PLR2004 -- nothing repeats
+        return []
+    found = []
+    for every in sorted({1, 2, max(isqrt(blocks), 1)}):
+        peak = _measure(factory, batch, every)[0].peak
+        again = blocks if every == 1 else blocks - -(-blocks // every)
+        found.append(Checkpointed(every, blocks, peak, RECOMPUTED * again / blocks))
+    return found
+
+
+def _largest(fixed: int, per_sample: float, capacity: int | None) -> tuple[tuple[str, int], ...]:
+    """Largest batch for the device, or for common ones."""
+    rooms = [(f"{size} GiB" if size != 140 else name, size * GIB) for size, name in CARDS]  # noqa: PLR2004 -- of the table
+    if capacity is not None:
+        rooms = [(f"{capacity / GIB:.4g} GiB", capacity)]
+    if per_sample <= 0:
+        return ()
+    return tuple((name, max(int((room - CONTEXT - fixed) / per_sample), 0)) for name, room in rooms)

@@ -1,0 +1,118 @@
+"""A predicted peak as text, JSON or Markdown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from boundby.memory.facts import size_text
+from boundby.memory.predict import Checkpointed, Prediction
+from boundby.memory.recipes import RECIPES
+from boundby.report import numbers
+from boundby.report.layout import BLANK, LABEL_WIDTH, Line, Span, lead, line, paragraph, section
+from boundby.report.sanitize import shown
+from boundby.report.terminal import Look, draw
+
+SCHEMA_VERSION = 1
+RECIPES_SHOWN = ("fp32-adam", "mixed-bf16", "fp32-momentum", "adam-8bit")
+
+
+def render(prediction: Prediction, form: str, look: Look) -> str:
+    """The prediction in the form that was asked for."""
+    if form == "json":
+        return json.dumps(_document(prediction), indent=2) + "\n"
+    if form == "markdown":
+        return "```\n" + draw(_rows(prediction, look.width), Look(width=look.width)) + "```\n"
+    return draw(_rows(prediction, look.width), look)
+
+
+def _document(prediction: Prediction) -> dict[str, object]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "target": prediction.target,
+        "batch": prediction.batch,
+        "parameters": prediction.parameters,
+        "peak_bytes": prediction.step.peak,
+        "parts": prediction.step.parts,
+        "fixed_bytes": prediction.fixed,
+        "bytes_per_sample": prediction.per_sample,
+        "compiled_bytes": {"low": prediction.compiled_low, "high": prediction.compiled_high},
+        "largest_batch": [{"device": name, "batch": batch} for name, batch in prediction.largest],
+        "checkpointing": [asdict(each) for each in prediction.checkpointed],
+        "recipes": [
+            {
+                "id": recipe.id,
+                "bytes_per_parameter": recipe.total,
+                "bytes": recipe.total * prediction.parameters,
+            }
+            for recipe in RECIPES
+        ],
+    }
+
+
+def _rows(prediction: Prediction, columns: int) -> list[Line]:
+    width = columns - LABEL_WIDTH
+    head = Span(size_text(prediction.step.peak), "strong")
+    rest = f" in use at most in a training step of {shown(prediction.target)}"
+    rest += f" at batch {prediction.batch}, eager"
+    lines = section("predicted", lead(head, rest, width))
+    low, high = size_text(prediction.compiled_low), size_text(prediction.compiled_high)
+    lines += section(
+        "", paragraph(f"compiled: {low} to {high}, depending on what is fused", width, "dim")
+    )
+    lines += [BLANK, *section("made of", _parts(prediction))]
+    grows = f"{size_text(prediction.fixed)} whatever the batch, "
+    grows += f"{size_text(prediction.per_sample)} a sample"
+    lines += [BLANK, *section("batch", [*paragraph(grows, width), *_largest(prediction, width)])]
+    lines += (
+        [BLANK, *section("recompute", _checkpointing(prediction, width))]
+        if prediction.checkpointed
+        else []
+    )
+    lines += [BLANK, *section("a weight", _recipes(prediction))]
+    return lines
+
+
+def _parts(prediction: Prediction) -> list[Line]:
+    parts = sorted(prediction.step.parts.items(), key=lambda item: -item[1])
+    whole = prediction.step.peak or 1
+    return [
+        line(f"{part:<17}{size_text(size):>10} {numbers.share(size / whole):>5}")
+        for part, size in parts
+        if size
+    ]
+
+
+def _largest(prediction: Prediction, width: int) -> list[Line]:
+    told = [f"{name}: {batch}" for name, batch in prediction.largest]
+    if not told:
+        return []
+    return paragraph(f"largest that fits, context included: {', '.join(told)}", width)
+
+
+def _checkpointing(prediction: Prediction, width: int) -> list[Line]:
+    body: list[Line] = []
+    for each in prediction.checkpointed:
+        saved = prediction.step.peak - each.peak
+        text = f"{_which(each)}: {size_text(each.peak)}, saves {size_text(saved)}"
+        text += f", about {each.time_share:.0%} more time"
+        body += paragraph(text, width)
+    note = "pays only where the room buys a faster batch: boundby explain checkpointing"
+    return [*body, *paragraph(note, width, "dim")]
+
+
+def _which(each: Checkpointed) -> str:
+    if each.every == 1:
+        return f"all {each.blocks} blocks"
+    return f"all but every {each.every}. of {each.blocks} blocks"
+
+
+def _recipes(prediction: Prediction) -> list[Line]:
+    return [
+        line(
+            f"{recipe.total:>4.3g} B {size_text(recipe.total * prediction.parameters):>10}"
+            f"  {recipe.title}"
+        )
+        for recipe in RECIPES
+        if recipe.id in RECIPES_SHOWN
+    ]

@@ -1,0 +1,66 @@
+"""The roofline part of the JSON document; null where nothing was held against roofs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from boundby.evidence.roofs import Roofline, RoofRow, UncountedRow
+from boundby.report.sanitize import private, well_formed
+from boundby.roofline.ceilings import Ceilings
+
+Object = dict[str, Any]
+
+
+def roofline_document(roofline: Roofline | None) -> Object | None:
+    """Times in ms a step, rates in TFLOP/s and GB/s, work in FLOP and bytes a step."""
+    if roofline is None:
+        return None
+    use = roofline.use
+    return {
+        "device": _text(roofline.device) or None,
+        "ceilings": _ceilings(roofline.ceilings),
+        "attainable": _ceilings(roofline.attainable),
+        "unknown_reason": _text(roofline.reason) or None,
+        "steps": roofline.steps,
+        "use": {
+            "mfu": use.mfu,
+            "mfu_half": use.mfu_half,
+            "memory": use.memory,
+            "flops": use.flops,
+            "bytes": use.bytes,
+        },
+        "counted_share": roofline.counted,
+        "sides": [asdict(side) for side in roofline.sides],
+        "operators": [_row(row) for row in roofline.operators],
+        "kernels": [_row(row) for row in roofline.kernels],
+        "uncounted": [_uncounted(row) for row in roofline.uncounted],
+        "wastes": [asdict(waste) for waste in roofline.wastes],
+        "lower_precision": asdict(roofline.lower_precision) if roofline.lower_precision else None,
+    }
+
+
+def _ceilings(ceilings: Ceilings | None) -> Object | None:
+    if ceilings is None:
+        return None
+    return {
+        "name": _text(ceilings.name),
+        "source": ceilings.source,
+        "document": _text(ceilings.document),
+        "memory_gbs": ceilings.memory_gbs,
+        "peak_tflops": dict(ceilings.peak_tflops),
+        "ridge_flop_per_byte": ceilings.ridges(),
+        "note": _text(ceilings.note) or None,
+    }
+
+
+def _row(row: RoofRow) -> Object:
+    return {**asdict(row), "name": _text(row.name), "doubt": row.doubt or None}
+
+
+def _uncounted(row: UncountedRow) -> Object:
+    return {**asdict(row), "name": _text(row.name)}
+
+
+def _text(text: str) -> str:
+    return private(well_formed(text))

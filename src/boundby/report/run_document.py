@@ -1,0 +1,52 @@
+"""The JSON document of a live run: that of a diagnosis, with ``live`` beside it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+from boundby.capture.findings import LiveRun
+from boundby.diagnose import Diagnosis
+from boundby.report.document import OUTSIDE_ASCII, SCHEMA_VERSION, document, tool_version
+from boundby.report.document import _escape as escape
+from boundby.report.document import _plain_number as plain_number
+from boundby.report.run_text import NO_TRACE
+from boundby.report.sanitize import private, well_formed
+
+Object = dict[str, Any]
+
+LEFT_OUT = frozenset({"facts", "live"})
+"""Members of a run that stand elsewhere: facts among the evidence."""
+
+
+def encode(run: LiveRun, diagnosis: Diagnosis | None) -> str:
+    """The document as ASCII text that ends in a newline."""
+    whole = document(diagnosis) if diagnosis else _without_trace()
+    raw = msgspec.json.encode({**whole, "live": live(run)}, enc_hook=plain_number)
+    return OUTSIDE_ASCII.sub(escape, msgspec.json.format(raw, indent=2).decode("utf-8")) + "\n"
+
+
+def live(run: LiveRun) -> Object:
+    """What only a live run knows; unknown is null."""
+    fields: Object = _clean({k: v for k, v in asdict(run).items() if k not in LEFT_OUT})
+    fields["surroundings"] = _clean(asdict(run.live))
+    return fields
+
+
+def _without_trace() -> Object:
+    verdict = {"class": "undecided", "undecided_reason": NO_TRACE}
+    tool = {"name": "boundby", "version": tool_version()}
+    return {"schema_version": SCHEMA_VERSION, "tool": tool, "verdict": verdict}
+
+
+def _clean(value: Any) -> Any:  # noqa: ANN401 -- any JSON value
+    """The same value with every text fit for a report."""
+    if isinstance(value, str):
+        return private(well_formed(value))
+    if isinstance(value, dict):
+        return {key: _clean(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(each) for each in value]
+    return value

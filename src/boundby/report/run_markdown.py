@@ -1,0 +1,21 @@
+"""The report of a live run as Markdown: that of a diagnosis, and the live part as it is in text."""
+
+from __future__ import annotations
+
+from boundby.capture.findings import LiveRun
+from boundby.diagnose import Diagnosis
+from boundby.report import markdown, run_sections
+from boundby.report.layout import plain
+from boundby.report.run_text import NO_TRACE
+from boundby.report.terminal import PIPE_WIDTH
+
+
+def render(run: LiveRun, diagnosis: Diagnosis | None) -> str:
+    """The whole report, ending in a newline."""
+    head = markdown.render(diagnosis) if diagnosis else f"# undecided\n\n{NO_TRACE}\n"
+    groups = [
+        run_sections.measured(run, PIPE_WIDTH),
+        *run_sections.details(run, PIPE_WIDTH, all_of_it=True),
+    ]
+    body = "\n\n".join("\n".join(map(plain, group)) for group in groups if group)
+    return f"{head}\n## Live\n\n```\n{body}\n```\n"

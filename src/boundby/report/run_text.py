@@ -1,0 +1,52 @@
+"""The report of a live run as text: the verdict first, then what only a live run knows."""
+
+from __future__ import annotations
+
+from boundby.capture.findings import LiveRun
+from boundby.diagnose import Diagnosis
+from boundby.report import blocks, roofline_table, run_sections, tables
+from boundby.report.layout import BLANK, LABEL_WIDTH, Line, line, paragraph, section
+from boundby.report.terminal import Look, draw
+from boundby.report.text import BLOCK, SLIVER, Tables
+
+OPS_WITHOUT_DEVICE = 8
+"""Operators shown of a program that uses no device: they are what there is to say."""
+NO_TRACE = (
+    "the program ended before a trace was there: let it run for more steps, or give --steps a "
+    "smaller number"
+)
+
+
+def render(run: LiveRun, diagnosis: Diagnosis | None, look: Look, wanted: Tables) -> str:
+    """The whole report, ending in a newline."""
+    width = look.width - LABEL_WIDTH
+    space = blocks.Space(width, detail=look.detail)
+    if look.unicode:
+        space = blocks.Space(width, BLOCK, SLIVER, look.detail)
+    groups = [*_verdict(diagnosis, space, width), run_sections.measured(run, width)]
+    groups += run_sections.details(run, width, all_of_it=look.detail)
+    if diagnosis is not None:
+        groups += _tables(diagnosis, look, wanted)
+        groups.append(blocks.following(diagnosis, space))
+    lines: list[Line] = []
+    for group in filter(None, groups):
+        lines += [BLANK, *group] if lines else group
+    return draw(lines, look)
+
+
+def _verdict(diagnosis: Diagnosis | None, space: blocks.Space, width: int) -> list[list[Line]]:
+    if diagnosis is not None:
+        return [*blocks.report_lines(diagnosis, space)]
+    return [section("verdict", [line("undecided", "class"), *paragraph(NO_TRACE, width)])]
+
+
+def _tables(diagnosis: Diagnosis, look: Look, wanted: Tables) -> list[list[Line]]:
+    width, detail = look.width, look.detail
+    has_device = diagnosis.device.ms_per_step is not None
+    ops = wanted.ops or (0 if has_device else OPS_WITHOUT_DEVICE)
+    groups = [tables.ops(diagnosis, width, ops)] if ops else []
+    if wanted.ranges:
+        groups += [tables.ranges(diagnosis, width), tables.syncs(diagnosis, width)]
+    if wanted.roofline:
+        groups += roofline_table.tables(diagnosis.roofline, width, detail=detail)
+    return groups

@@ -1,0 +1,202 @@
+"""What a report says in words, the same on a terminal and in Markdown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from boundby.diagnose import Diagnosis
+from boundby.evidence.facts import Evidence, Place
+from boundby.prescribe.prescription import Prescription
+from boundby.replay.values import WhatIf
+from boundby.report import numbers, sanitize
+from boundby.topics import summary
+from boundby.verdict.classes import DEVICE_BOUND, DEVICE_CLASS, class_of, leading_part, shares_of
+from boundby.verdict.decision import Fork
+
+CALIBRATIONS = {
+    "prior": "from the recording alone",
+    "step-ms": "set by --step-ms",
+    "clean-pass": "measured in a clean pass",
+}
+LEAST_RUNNER_UP = 0.05
+"""A class that came second with less of the step than this is no rival."""
+SCALED_DOWN = 0.5
+"""Where less than this is left of the recorded host time, much hangs on the profiler's cost."""
+
+FACTS_OF_CAUSE = {
+    "allocator": ("wait-allocator",),
+    "attention": ("score-traffic",),
+    "cast": ("cast-traffic",),
+    "data-dependent-shape": ("wait-data-dependent-shape",),
+    "data-loading": ("loader-wait", "idle-period"),
+    "explicit-sync": ("wait-explicit-sync",),
+    "host-copy": ("wait-host-copy",),
+    "item": ("wait-item",),
+    "layout": ("layout-conflict", "layout-conversion"),
+    "optimizer": ("phase-optimizer",),
+    "precision": ("fp32-products",),
+}
+"""Facts that speak for each cause, the most telling first."""
+
+SHARES_OF = {"which work leads": "of its time"}
+"""What the shares at some forks of the tree are shares of."""
+
+LARGER_BATCH = re.compile(r"batch_x(\d+)")
+"""Edits whose step works on more samples than that of today."""
+ORDER = re.compile(r"(?<!\S)First .*?\.(?=\s|$)")
+"""The sentence of a reason that names what has to be done before."""
+
+
+def meaning(diagnosis: Diagnosis) -> str:
+    """What the verdict means: its cause where that tells host from loader, else its class."""
+    found = diagnosis.verdict
+    if found.undecided_reason:
+        return numbers.in_words(sanitize.shown(found.undecided_reason))
+    by_cause = summary(found.cause) if found.cause and found.name == "sync-bound" else ""
+    return by_cause or summary(found.name)
+
+
+def runner_up(diagnosis: Diagnosis) -> str:
+    """The class that came second, where it is a rival; else empty."""
+    second = diagnosis.verdict.runner_up
+    if second is None or second.share < LEAST_RUNNER_UP:
+        return ""
+    return f"{second.name}, {numbers.share(second.share)} of the step"
+
+
+def rule(diagnosis: Diagnosis) -> str:
+    """Why a class with a smaller share than its runner-up was named; empty elsewhere."""
+    second, shares = diagnosis.verdict.runner_up, shares_of(diagnosis.waterfall)
+    if second is None or not shares:
+        return ""
+    lead = leading_part(shares)
+    if lead in DEVICE_CLASS or second.share <= shares[lead]:
+        return ""
+    return (
+        f"The device works below {numbers.share(DEVICE_BOUND)} of the step, so the largest host "
+        f"part names the class."
+    )
+
+
+def doubt(diagnosis: Diagnosis) -> str:
+    """What hangs on the estimate of the profiler's cost, and what would settle it; else empty."""
+    calibration = diagnosis.calibration
+    if calibration.source != "prior" or diagnosis.steps.unprofiled_ms is None:
+        return ""
+    scale, hangs = calibration.host_scale, _class_depends(diagnosis)
+    if not hangs and (scale is None or scale >= SCALED_DOWN):
+        return ""
+    kept = "" if scale is None else f" ({host_scale(scale)})"
+    what = "class" if hangs else "step time"
+    return f"the {what} depends on what the profiler cost{kept}: give --step-ms"
+
+
+def host_scale(scale: float) -> str:
+    """What was left of the recorded host time: ``host time x 0.328``."""
+    return f"host time x {numbers.number(scale)}"
+
+
+def _class_depends(diagnosis: Diagnosis) -> bool:
+    """Whether the range, or the program as recorded, would name another class."""
+    found, seen = diagnosis.verdict, diagnosis.device.busy_share_observed
+    if found.strength == "weak":
+        return True
+    is_of_device = any(found.name == class_of(part) for part in DEVICE_CLASS)
+    looks_sparse = seen is not None and seen < DEVICE_BOUND
+    return found.strength == "moderate" and is_of_device and looks_sparse
+
+
+def ranks(diagnosis: Diagnosis) -> str:
+    """Which of several traces was read; empty where there was one."""
+    others = next((each for each in diagnosis.quality if each.id == "several-ranks"), None)
+    if others is None:
+        return ""
+    rank, path = diagnosis.caliber.rank, diagnosis.source.path
+    read = PurePath(path).name if rank is None else f"rank {rank}"
+    more = f"{others.count + 1} traces read; name the file of another rank to see it"
+    return sanitize.shown(f"{read} of {more}")
+
+
+def deciding(diagnosis: Diagnosis) -> list[Evidence]:
+    """The facts a verdict rests on: the leading one, that of the cause, then the others."""
+    known = {fact.id: fact for fact in reversed(diagnosis.evidence)}
+    first, *others = diagnosis.verdict.because or ("",)
+    causes = FACTS_OF_CAUSE.get(diagnosis.verdict.cause or "", ())
+    cause = [name for name in causes if name in known][:1]
+    return [known[name] for name in dict.fromkeys((first, *cause, *others)) if name in known]
+
+
+def fact(found: Evidence) -> str:
+    """The sentence of a fact."""
+    return numbers.in_words(sanitize.shown(found.text))
+
+
+def place(found: Evidence) -> str:
+    """Where a fact was seen, where its sentence does not say it; else empty."""
+    if not found.where:
+        return ""
+    where = found.where[0]
+    return "" if _is_named(where, found.text) else _place(where)
+
+
+def _is_named(where: Place, text: str) -> bool:
+    return f"{where.function} in {where.file}" in text
+
+
+def _place(where: Place) -> str:
+    inside = "" if where.exact else "inside "
+    return sanitize.shown(f"{inside}{where.function}, {where.file}:{where.line}")
+
+
+def why(change: Prescription) -> str:
+    """The reason for a change."""
+    return numbers.in_words(sanitize.shown(change.why))
+
+
+def before(change: Prescription) -> str:
+    """What has to be done before a change, where something has; else empty."""
+    found = ORDER.search(why(change))
+    return found[0] if found else ""
+
+
+def gain(diagnosis: Diagnosis, change: Prescription) -> str:
+    """The step after a change, its range, and how much faster that is."""
+    if change.predicted_ms is None:
+        return "no prediction: measure it"
+    edit, more = _edit(diagnosis, change), samples(change)
+    if edit is not None and more:
+        range_ = numbers.between(edit.low, edit.high)
+        return f"{numbers.ms(edit.step_ms)} ({range_}) for {more}x the samples: {_rate(edit)}"
+    free, range_ = diagnosis.steps.unprofiled_ms, numbers.between(change.low, change.high)
+    after = numbers.change(free.estimate if free else None, change.predicted_ms)
+    faster = f", {numbers.times(edit.speedup)} faster" if edit is not None else ""
+    return f"{after}{f' ({range_})' if range_ else ''}{faster}"
+
+
+def step_after(diagnosis: Diagnosis, change: Prescription) -> str:
+    """The step after a change, in short; what a larger batch gains is told in samples."""
+    edit = _edit(diagnosis, change)
+    if change.predicted_ms is None:
+        return "no estimate"
+    return _rate(edit) if edit is not None and samples(change) else numbers.ms(change.predicted_ms)
+
+
+def _edit(diagnosis: Diagnosis, change: Prescription) -> WhatIf | None:
+    return next((edit for edit in diagnosis.what_if if edit.id == change.edit), None)
+
+
+def _rate(edit: WhatIf) -> str:
+    return f"{numbers.times(edit.speedup)} more samples a second"
+
+
+def samples(change: Prescription) -> int:
+    """How many times the samples of today the replayed step works on; 0 where on the same."""
+    found = LARGER_BATCH.fullmatch(change.edit or "")
+    return int(found[1]) if found else 0
+
+
+def fork(found: Fork) -> str:
+    """The branch taken at a fork of the tree, with what its share is a share of."""
+    whole = SHARES_OF.get(found.question)
+    return sanitize.shown(f"{found.question}: {found.answer}{f' {whole}' if whole else ''}")

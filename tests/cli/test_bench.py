@@ -1,0 +1,91 @@
+"""``boundby bench``: forms, places, exit codes, and whose traceback it is."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PROGRAMS = f"{HERE / 'programs_under_test.py'}::"
+QUICK = ("--min-run-time", "0.02")
+
+
+def test_the_report_names_the_three_clocks_and_the_caliber(boundby):
+    done = boundby("bench", f"{PROGRAMS}plain", "--inputs", f"{PROGRAMS}inputs", *QUICK)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert {"wall", "submit"} <= {words[0] for words in lines if words}
+    assert "16x64" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_a_module_is_found_from_the_working_folder(boundby):
+    done = boundby("bench", "programs_under_test:quick", *QUICK, "--json", cwd=HERE)
+    document = json.loads(done.stdout)
+
+    assert list(document)[:2] == ["schema_version", "kind"]
+    assert document["labels"]["stmt"] == "programs_under_test:quick"
+    assert min(document["wall"]["ns"]) >= 1e6
+    assert document["caliber"]["script_hash"]
+
+
+def test_markdown_by_extension(boundby, tmp_path):
+    target = tmp_path / "a.md"
+    boundby("bench", f"{PROGRAMS}quick", *QUICK, "--label", "quick", "-o", target)
+
+    assert target.read_text("utf-8").startswith("# quick\n\n| clock |")
+
+
+def test_an_exception_of_the_target_is_its_own(boundby):
+    done = boundby("bench", f"{PROGRAMS}fails")
+    first, *_ = done.stderr.splitlines()
+
+    assert done.returncode == 125
+    assert first.startswith(f"{PROGRAMS}fails raised ValueError: no such luck (")
+    assert first.endswith("in fails)")
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in boundby("bench", f"{PROGRAMS}fails", "-v").stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("nonsense", "nonsense: no target"),
+        ("missing.py::f", "missing.py: no such file"),
+        ("no_such_module:f", "no module 'no_such_module'"),
+        (f"{PROGRAMS}missing", "no 'missing' in"),
+        (f"{PROGRAMS}torch", "not a function"),
+    ],
+)
+def test_targets_that_are_none(boundby, target, message):
+    done = boundby("bench", target)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_scope_that_is_none(boundby):
+    assert boundby("bench", f"{PROGRAMS}quick", "--scope", "galaxy").returncode == 2
+
+
+def test_without_torch_it_says_what_is_missing(boundby, tmp_path):
+    (tmp_path / "empty.py").write_text("def f():\n    pass\n")
+    (tmp_path / "main.py").write_text(
+        "import sys\n"
+        "import importlib.util as u\n"
+        "real = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'torch' else real(name, *a)\n"
+        "from boundby.cli import main\n"
+        "sys.exit(main(['bench', 'empty.py::f']))\n"
+    )
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 125
+    assert done.stderr.startswith("this needs torch")

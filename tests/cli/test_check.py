@@ -1,0 +1,68 @@
+"""``boundby check``: 0 for right, 1 for wrong, 125 where it cannot tell."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = f"{Path(__file__).with_name('programs_under_test.py')}::"
+INPUTS = ("--inputs", f"{PROGRAMS}inputs")
+
+
+@pytest.mark.parametrize(("new", "code", "word"), [("plain", 0, "pass"), ("shifted", 1, "fail")])
+def test_a_candidate_against_its_baseline(boundby, new, code, word):
+    done = boundby("check", f"{PROGRAMS}{new}", f"{PROGRAMS}plain", *INPUTS)
+
+    assert done.returncode == code, done.stderr
+    assert done.stdout.startswith(f"check      {word}: ")
+    assert "reference  float64" in done.stdout
+
+
+def test_forms(boundby, tmp_path):
+    arguments = ("check", f"{PROGRAMS}shifted", f"{PROGRAMS}plain", *INPUTS)
+    document = json.loads(boundby(*arguments, "--json").stdout)
+    boundby(*arguments, "-o", tmp_path / "a.md")
+
+    assert (document["kind"], document["passed"]) == ("boundby-check", False)
+    assert "| as given | contiguous | output 0 |" in (tmp_path / "a.md").read_text("utf-8")
+
+
+def test_tolerances_can_be_given(boundby):
+    names = (f"{PROGRAMS}shifted", f"{PROGRAMS}plain")
+
+    assert boundby("check", *names, *INPUTS, "--atol", "0.1").returncode == 0
+
+
+@pytest.mark.parametrize(("new", "code"), [("make_step", 0), ("wrong_step", 1)])
+def test_training_steps(boundby, new, code):
+    done = boundby("check", "--training", f"{PROGRAMS}{new}", f"{PROGRAMS}make_step",
+                   "--steps", "12")  # fmt: skip
+
+    assert done.returncode == code, done.stderr
+    assert "spread of seeds" in " ".join(done.stdout.split())
+
+
+def test_lossy_lines_are_a_failed_gate(boundby, tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text("loss = torch.log(torch.softmax(x, -1))\n")
+    done = boundby("check", "--lint", path)
+
+    assert done.returncode == 1
+    assert done.stdout.startswith(f"{path}:1: log-softmax: ")
+    path.write_text("loss = torch.log_softmax(x, -1)\n")
+    assert boundby("check", "--lint", path).stdout == "nothing found\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [((), 2), (("--lint",), 2), (("--streams",), 2), ((f"{PROGRAMS}plain",), 2)],
+)
+def test_what_is_missing_is_said(boundby, arguments, code):
+    assert boundby("check", *arguments).returncode == code
+
+
+def test_exceptions_of_the_user(boundby):
+    done = boundby("check", f"{PROGRAMS}fails", f"{PROGRAMS}fails")
+
+    assert done.returncode == 125
+    assert "raised ValueError: no such luck" in done.stderr

@@ -1,0 +1,161 @@
+"""``boundby memory`` as a process: what comes out where, and with which exit code."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import boundby as package
+
+REAL = Path(__file__).resolve().parents[1] / "real" / "memory"
+SCHEMA = json.loads((Path(package.__file__).parent / "data" / "memory-schema-v1.json").read_text())
+SNAPSHOTS = sorted(path.name for path in REAL.glob("*.pickle.gz"))
+OOM = (
+    "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a "
+    "total capacity of 24.00 GiB of which 1.50 GiB is free. Of the allocated memory 21.00 GiB is "
+    "allocated by PyTorch, and 40.00 MiB is reserved by PyTorch but unallocated."
+)
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_the_document_of_a_snapshot_is_as_described(boundby, name):
+    done = boundby("memory", REAL / name, "--json")
+    document = json.loads(done.stdout)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    jsonschema.validate(document, SCHEMA)
+    assert next(iter(document)) == "schema_version"
+    assert sum(row["share"] or 0 for row in document["composition"]) == pytest.approx(1)
+    assert "/home/" not in done.stdout
+    assert done.stdout.isascii()
+
+
+def test_the_report_opens_with_the_verdict_and_ends_with_what_to_type(boundby):
+    done = boundby("memory", REAL / "leak_list_outputs.pickle.gz")
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("verdict    leak, strong; cause: kept-outputs\n")
+    assert "boundby explain leak" in done.stdout.splitlines()[-2]
+    assert "\x1b" not in done.stdout
+
+
+def test_a_log_on_stdin(boundby):
+    done = boundby("memory", "-", "--json", input=f"step 3\n{OOM}\nbye\n")
+    document = json.loads(done.stdout)
+
+    jsonschema.validate(document, SCHEMA)
+    assert document["verdict"]["class"] == "really-full"
+    assert document["messages"][0]["requested"] == 3 << 30
+    assert document["messages"][0]["rank"] == 0
+
+
+def test_a_log_as_a_file(boundby, tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text(OOM)
+
+    assert boundby("memory", log).stdout.startswith("verdict    really-full")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        pytest.param(["nothing.pickle"], 125, "no such file", id="missing"),
+        pytest.param([], 2, "no snapshot, log or --model", id="nothing"),
+        pytest.param(["-"], 125, "neither a snapshot nor", id="empty-text"),
+        pytest.param(["--compare", "a"], 2, "takes two", id="one-to-compare"),
+        pytest.param(["--model", "nowhere"], 2, "module:factory", id="model"),
+    ],
+)
+def test_mistakes_have_a_code_and_a_hint(boundby, arguments, code, said):
+    done = boundby("memory", *arguments, input="")
+
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+    assert "hint: " in done.stderr
+
+
+def test_an_expected_class_that_is_not_met_fails(boundby):
+    path = REAL / "healthy.pickle.gz"
+
+    assert boundby("memory", path, "--expect", "healthy").returncode == 0
+    assert boundby("memory", path, "--expect", "leak").returncode == 1
+
+
+def test_several_inputs_are_reported_one_after_the_other(boundby):
+    done = boundby(
+        "memory", REAL / "healthy.pickle.gz", REAL / "peak_attention.pickle.gz", "--json"
+    )
+
+    classes = [json.loads(line)["verdict"]["class"] for line in done.stdout.splitlines()]
+    assert classes == ["healthy", "transient-peak"]
+
+
+def test_two_snapshots_compared_by_line(boundby):
+    paths = REAL / "healthy.pickle.gz", REAL / "leak_list_outputs.pickle.gz"
+    done = boundby("memory", "--compare", *paths, "--json")
+    document = json.loads(done.stdout)
+
+    assert document["before"]["class"] == "healthy"
+    assert document["lines"][0]["difference_bytes"] > 50 << 20
+    assert "verdict    healthy -> leak" in boundby("memory", "--compare", *paths).stdout
+
+
+def test_the_curves_for_perfetto(boundby, tmp_path):
+    target = tmp_path / "memory.json"
+    done = boundby("memory", REAL / "fragmentation_oom.pickle.gz", "--perfetto", target)
+    events = json.loads(target.read_text())["traceEvents"]
+
+    assert f"wrote {target}" in done.stderr
+    assert max(e["args"]["in use"] for e in events if e["ph"] == "C") == 2865 << 20
+    assert [e["name"] for e in events if e["ph"] == "i"] == ["out of memory: 734003200 bytes"]
+
+
+def test_the_map_draws_segments(boundby):
+    done = boundby("memory", REAL / "fragmentation_oom.pickle.gz", "--map")
+
+    assert "segments    20.0 MiB   25%" in done.stdout
+
+
+def test_markdown_goes_to_a_file(boundby, tmp_path):
+    target = tmp_path / "report.md"
+    boundby("memory", REAL / "peak_attention.pickle.gz", "-o", target)
+
+    assert target.read_text().startswith("# transient-peak, strong")
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_everything_a_report_names_can_be_explained(name):
+    from boundby.memory.diagnose import diagnose
+    from boundby.prescribe.catalogue import RULES
+    from boundby.read.memory_snapshot import read_snapshot
+    from boundby.topics import find
+
+    found = diagnose(read_snapshot(REAL / name))
+    words = {found.verdict.name, *found.verdict.because, *(r.id for r in found.prescriptions)}
+    words |= {fact.id for fact in found.evidence} | {finding.id for finding in found.quality}
+    words |= {found.verdict.cause} - {None}
+    known = {rule.id for rule in RULES}
+
+    assert [word for word in words if find(word) is None and word not in known] == []
+
+
+def test_every_remedy_can_be_explained():
+    from boundby.memory.remedies import EVERY
+    from boundby.prescribe.catalogue import RULES
+    from boundby.topics import find
+
+    known = {rule.id for rule in RULES}
+    assert [r.id for r in EVERY if find(r.id) is None and r.id not in known] == []
+
+
+def test_no_torch_is_loaded_for_a_snapshot(boundby):
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\nfrom boundby.cli import main\n"
+        f"main(['memory', {str(REAL / 'healthy.pickle.gz')!r}])\n"
+        "assert 'torch' not in sys.modules and 'psutil' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

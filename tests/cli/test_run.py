@@ -1,0 +1,330 @@
+"""``boundby run``: the program is the program, and the report follows."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import boundby as package
+from boundby.capture.findings import read_run
+from boundby.read.capture_folder import captures_in
+
+SCHEMA = json.loads((Path(package.__file__).parent / "data" / "schema-v1.json").read_text())
+OURS = str(Path(package.__file__).parent)
+
+TRAIN = """\
+import sys, torch
+def step_of():
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    def step():
+        loss = model(torch.randn(2, 4)).square().mean()
+        loss.backward(); optimizer.step(); optimizer.zero_grad()
+        return loss
+    return step
+"""
+
+
+@pytest.fixture
+def run(tmp_path, boundby):
+    """Write a script and run it; what came out, and the recording."""
+
+    def start(text, *arguments, options=("--steps", "3"), name="train.py", **settings):
+        (tmp_path / name).write_text(TRAIN + text)
+        settings.setdefault("cwd", tmp_path)
+        done = boundby(
+            "run", "--folder", tmp_path / "kept", *options, tmp_path / name, *arguments, **settings
+        )
+        found = captures_in(tmp_path / "kept")
+        return done, read_run(found[0])[0] if found else None
+
+    return start
+
+
+def test_the_program_keeps_its_arguments_output_and_exit_code(run):
+    done, live = run(
+        "import atexit\natexit.register(lambda: print('at exit', STATE))\nSTATE = 7\n"
+        "step = step_of()\nfor _ in range(30): step()\n"
+        "print(__name__, sys.argv[1:])\nsys.exit(3)",
+        "--help",
+        "--",
+        "-x",
+    )
+
+    assert done.returncode == 3
+    assert done.stdout.startswith("__main__ ['--help', '--', '-x']\nat exit 7\nverdict ")
+    assert live.source == "optimizer"
+    assert "train.py: " in done.stdout
+
+
+def test_a_traceback_is_the_users_own(run):
+    done, live = run(
+        "from torch.utils.data import DataLoader, Dataset\n"
+        "class Bad(Dataset):\n"
+        "    def __len__(self): return 40\n"
+        "    def __getitem__(self, i):\n"
+        "        if i > 20: raise ValueError('mine')\n"
+        "        return torch.zeros(4)\n"
+        "step = step_of()\n"
+        "for _ in DataLoader(Bad()): step()\n"
+    )
+
+    assert done.returncode == 1
+    assert "ValueError: mine" in done.stderr
+    assert OURS not in done.stderr
+    assert live.ending.exception == "ValueError"
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [("9", 137), ("signal.SIGTERM", 143), ("signal.SIGINT", 130)],
+)
+def test_what_was_recorded_outlives_the_process(run, end, code):
+    done, live = run(
+        "import os, signal\nstep = step_of()\nfor _ in range(60): step()\n"
+        f"os.kill(os.getpid(), {end})"
+    )
+
+    assert done.returncode == code
+    assert live.steps == 60
+    assert "verdict " in done.stdout
+
+
+def test_out_of_memory_is_reported_with_torchs_own_account(run):
+    done, live = run(
+        "step = step_of()\nfor _ in range(20): step()\n"
+        "raise torch.OutOfMemoryError('CUDA out of memory. Tried to allocate 2.00 GiB.')"
+    )
+
+    assert live.ending.exception == "OutOfMemoryError"
+    assert "Tried to allocate 2.00 GiB" in done.stdout
+
+
+def test_a_module_with_relative_imports(tmp_path, boundby):
+    package_folder = tmp_path / "pack"
+    package_folder.mkdir()
+    (package_folder / "__init__.py").write_text("")
+    (package_folder / "parts.py").write_text(TRAIN)
+    (package_folder / "main.py").write_text(
+        "from .parts import step_of\nstep = step_of()\nfor _ in range(30): step()\nprint('done')"
+    )
+    done = boundby("run", "-m", "pack.main", cwd=tmp_path)
+
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "done")
+    assert (tmp_path / "boundby_runs" / "main-1").is_dir()
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_loader_workers_start_and_are_seen(run, context):
+    done, live = run(
+        "from torch.utils.data import DataLoader, TensorDataset\n"
+        "if __name__ == '__main__':\n"
+        "    step = step_of()\n"
+        "    rows = TensorDataset(torch.zeros(120, 4))\n"
+        f"    loader = DataLoader(rows, 2, num_workers=1, multiprocessing_context={context!r})\n"
+        "    for _ in loader: step()\n"
+        "    print('done')"
+    )
+
+    assert (done.returncode, done.stderr.count("Traceback")) == (0, 0)
+    assert done.stdout.startswith("done\n")
+    assert live.loader.workers == 1
+
+
+def test_json_is_one_document_and_the_programs_output_goes_aside(run):
+    done, _ = run(
+        "print('mine')\nstep = step_of()\nfor _ in range(4000): step()",
+        options=("--json", "--steps", "3"),
+    )
+    document = json.loads(done.stdout)
+
+    jsonschema.validate(document, SCHEMA)
+    assert "mine\n" in done.stderr
+    assert document["verdict"]["class"] == "undecided"  # no device here, so no verdict on one
+    assert document["live"]["finished"]
+    assert document["live"]["clocks"]["wall"] > 0
+    assert "\x1b" not in done.stdout
+
+
+def test_stop_ends_the_program_when_all_is_measured(run):
+    done, live = run(
+        "step = step_of()\nwhile True: step()", options=("--stop", "--steps", "3"), timeout=120
+    )
+
+    assert done.returncode == 0
+    assert live.finished
+
+
+def test_a_program_without_steps_is_told_what_to_do(run):
+    done, live = run("print('nothing')")
+
+    assert (done.returncode, done.stdout, live) == (0, "nothing\n", None)
+    assert "hint: call boundby.step()" in done.stderr
+
+
+def test_steps_that_the_program_marks_itself(run):
+    _, live = run(
+        "import boundby\nfor _ in range(30):\n    torch.zeros(9).sum()\n    boundby.step()"
+    )
+
+    assert live.source == "boundby.step"
+
+
+def test_calls_of_the_outermost_module_are_steps_where_nothing_else_is(run):
+    _, live = run(
+        "import time\n"
+        "model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(40)])\n"
+        "begin = time.monotonic()\n"
+        "while time.monotonic() - begin < 5: model(torch.zeros(64, 256))"
+    )
+
+    assert live.source == "module"
+
+
+def test_an_alarm_of_the_program_is_left_alone(run):
+    done, live = run(
+        "import signal, time\nseen = []\n"
+        "signal.signal(signal.SIGALRM, lambda *a: seen.append(1))\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.5)\n"
+        "step = step_of()\n"
+        "for _ in range(3000): step()\ntime.sleep(0.6)\nprint(seen)",
+    )
+
+    assert done.stdout.startswith("[1]\n")
+    assert "lock" in live.bias
+
+
+def test_a_tracer_that_was_there_is_chained(tmp_path, run):
+    (tmp_path / "sitecustomize.py").write_text("import builtins; builtins.WAS_HERE = True")
+    done, _ = run("print(WAS_HERE, sys.path[1:2])", env={"PYTHONPATH": str(tmp_path)})
+
+    assert done.stdout.startswith(f"True ['{tmp_path}']\n")
+
+
+def test_a_signal_sent_to_us_reaches_the_program(tmp_path):
+    script = tmp_path / "wait.py"
+    script.write_text(
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *a: sys.exit(5))\n"
+        "print('ready', flush=True)\ntime.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "boundby", "run", str(script)], stdout=subprocess.PIPE, cwd=tmp_path
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 5
+
+
+def test_ranks_write_their_own_folders_and_the_lowest_is_reported(tmp_path, boundby):
+    (tmp_path / "train.py").write_text(TRAIN + "step = step_of()\nfor _ in range(30): step()")
+    launcher = tmp_path / "launch"
+    launcher.write_text(f"#!/bin/sh\nfor i in 1 0; do RANK=$i {sys.executable} train.py; done")
+    launcher.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    (tmp_path / "elsewhere").mkdir()
+    done = boundby("run", "--folder", tmp_path / "kept", "launch", cwd=tmp_path, env={"PATH": path})
+    if done.returncode:  # a file of that name in the working directory is taken as a script
+        launcher.rename(tmp_path / "elsewhere" / "launch")
+        path = f"{tmp_path / 'elsewhere'}{os.pathsep}{os.environ['PATH']}"
+        done = boundby(
+            "run", "--folder", tmp_path / "kept", "launch", cwd=tmp_path, env={"PATH": path}
+        )
+
+    assert [each.name for each in captures_in(tmp_path / "kept")] == ["rank-0", "rank-1"]
+    assert "train.py, rank 0:" in done.stdout
+
+
+def test_the_environment_alone_observes_and_reports_to_stderr(tmp_path, boundby):
+    exports = boundby("run", "--env", "--folder", tmp_path / "kept").stdout
+    (tmp_path / "train.py").write_text(TRAIN + "step = step_of()\nfor _ in range(30): step()")
+    command = f"{exports}\n{sys.executable} train.py"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+
+    assert done.stdout == ""
+    assert "verdict " in done.stderr
+
+
+def test_observing_a_block_from_inside(tmp_path):
+    (tmp_path / "train.py").write_text(
+        TRAIN + "import boundby\nstep = step_of()\n"
+        "with boundby.observe(active=5) as observed:\n"
+        "    for _ in range(40):\n        step(); observed.step()\n"
+        "print(observed.folder)"
+    )
+    done = subprocess.run(
+        [sys.executable, "train.py"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+
+    assert done.stdout == "boundby_runs/observe-1\n"
+    assert "40 steps seen by boundby.step" in done.stderr
+
+
+def test_a_function_whose_calls_are_steps(tmp_path):
+    (tmp_path / "train.py").write_text(
+        TRAIN + "import boundby\nstep = boundby.observed(step_of())\n"
+        "for _ in range(30): step()\nprint('end')"
+    )
+    done = subprocess.run(
+        [sys.executable, "train.py"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+
+    assert done.stdout == "end\n"
+    assert "30 steps seen by boundby.step" in done.stderr
+
+
+def test_a_kept_recording_is_reported_again(run, boundby, tmp_path):
+    first, _ = run("step = step_of()\nfor _ in range(4000): step()")
+    again = boundby("run", "--read", tmp_path / "kept")
+
+    assert again.stdout == first.stdout
+
+
+def test_a_pass_that_does_not_exist(boundby):
+    done = boundby("run", "--passes", "clean,fancy", "train.py")
+
+    assert done.returncode == 2
+    assert "no pass 'fancy'" in done.stderr
+
+
+def test_a_script_that_does_not_exist(boundby):
+    done = boundby("run", "missing.py")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("missing.py: no such file\n")
+
+
+def test_a_compiled_program_is_compiled_as_often_as_alone(run):
+    text = (
+        "model = torch.compile(torch.nn.Linear(4, 4), backend='eager')\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for _ in range(2500):\n"
+        "    loss = model(torch.zeros(2, 4)).sum(); loss.backward(); optimizer.step()\n"
+        "    loss.item()\n"
+        "print(dict(torch._dynamo.utils.counters['frames']))"
+    )
+    done, live = run(text)
+    script = [sys.executable, "-c", TRAIN + text]
+    alone = subprocess.run(script, capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith(alone.stdout)
+    assert live.finished
+    assert sum(each.frames for each in live.passes) == 0
+    assert live.void is None
+
+
+def test_time_is_not_lost(run):
+    """A script that does nothing ends at once, whatever observes it."""
+    begin = time.monotonic()
+    run("pass")
+
+    assert time.monotonic() - begin < 60

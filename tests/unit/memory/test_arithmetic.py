@@ -1,0 +1,176 @@
+"""Recipes, trends, checkpointing advice, host memory: numbers with known answers."""
+
+import numpy as np
+import pytest
+
+from boundby.memory.checkpointing import advise
+from boundby.memory.facts import size_text
+from boundby.memory.host import (
+    HostMemory,
+    Sample,
+    dataset_fact,
+    growth_facts,
+    host_memory,
+    offload_limit,
+    pinned_fact,
+    read_processes,
+)
+from boundby.memory.recipes import BY_ID, RECIPES, KeyValueCache, sharded, training_bytes
+from boundby.memory.shapes import elements, score_shape, square
+from boundby.memory.trend import trend
+
+GB, GIB, MIB = 10**9, 1 << 30, 1 << 20
+
+
+def test_7_billion_parameters_at_16_bytes_are_112_gb():
+    assert training_bytes(7 * GB, BY_ID["mixed-bf16"]) == 112 * GB
+
+
+@pytest.mark.parametrize(
+    ("recipe", "total"),
+    [("fp32-adam", 16), ("autocast-adam", 16), ("megatron-bf16", 18), ("mixed-bf16", 16),
+     ("bf16-adam", 8), ("fp32-momentum", 12), ("fp32-sgd", 8), ("adam-8bit", 10),
+     ("inference-bf16", 2)],
+)  # fmt: skip
+def test_bytes_of_a_parameter(recipe, total):
+    assert BY_ID[recipe].total == total
+
+
+@pytest.mark.parametrize(("stage", "expected"), [(0, 16), (1, 5.5), (2, 3.75), (3, 2)])
+def test_zero_divides_states_then_gradients_then_weights(stage, expected):
+    assert sharded(BY_ID["mixed-bf16"], 8, stage) == expected
+
+
+def test_there_is_no_stage_4():
+    with pytest.raises(ValueError, match="stage 4"):
+        sharded(RECIPES[0], 8, 4)
+
+
+def test_a_7b_cache_takes_half_a_mib_a_token():
+    cache = KeyValueCache(layers=32, key_value_heads=32, head=128)
+
+    assert cache.bytes_per_token == MIB // 2
+    assert cache.tokens(10 * GIB) == 20480
+
+
+def test_a_steady_rise_is_told_from_noise():
+    rise, noise = np.arange(12) * MIB, np.array([5, 3, 6, 4, 5, 6, 3, 4, 6, 5, 3, 4])
+
+    assert trend(rise).rises
+    assert trend(rise).slope == MIB
+    assert not trend(noise).rises
+    assert not trend(rise[:4]).rises
+    assert not trend(np.full(20, 7)).rises
+
+
+def test_five_steps_that_all_rise_are_enough():
+    assert trend(np.arange(5)).rises
+
+
+def test_a_sawtooth_is_told():
+    teeth = np.array([0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2]) * MIB
+
+    assert trend(teeth).is_sawtooth
+    assert not trend(np.arange(15)).is_sawtooth
+
+
+def test_long_series_keep_their_slope():
+    assert trend(np.arange(1000)).slope == pytest.approx(1.0)
+
+
+def test_checkpointing_pays_where_nothing_else_fits():
+    assert advise(fits=False, batch=8, larger_batch=16, time_class=None).pays is True
+
+
+def test_checkpointing_is_a_loss_on_a_busy_device():
+    found = advise(
+        fits=True, batch=64, larger_batch=128, time_class="compute-bound", device_share=0.97
+    )
+
+    assert found.pays is False
+    assert found.gain == pytest.approx(-0.23, abs=0.01)
+
+
+def test_checkpointing_pays_where_a_larger_batch_is_free():
+    found = advise(fits=True, batch=8, larger_batch=32, time_class="launch-bound", device_share=0.1)
+
+    assert found.pays is True
+    assert found.gain == pytest.approx(3.0)
+
+
+def test_without_the_time_nobody_knows():
+    assert advise(fits=True, batch=8, larger_batch=32, time_class=None).pays is None
+
+
+def test_the_case_study_at_batch_64_does_not_pay():
+    """On an H200: 2195 samples per second without, 2045 at twice the batch with checkpointing."""
+    found = advise(
+        fits=True,
+        batch=64,
+        larger_batch=128,
+        time_class="launch-bound",
+        device_share=0.97,
+        price=0.19,
+    )
+
+    assert found.pays is False
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (512, "512 bytes"),
+        (2048, "2.00 KiB"),
+        (20 * MIB, "20.0 MiB"),
+        (-3 * GIB, "-3.00 GiB"),
+    ],
+)
+def test_sizes_as_text(size, text):
+    assert size_text(size) == text
+
+
+def test_scores_are_told_by_queries_beside_them():
+    scores, queries = 4 * 64 * 4096 * 4096, 4 * 64 * 4096 * 64
+
+    assert score_shape(scores, [queries, 17]) == (64, 4096, 4096, 64)
+    assert score_shape(scores, [17]) is None
+    assert square(4 * 81) == 9
+    assert square(4 * 80) is None
+    assert elements(8) == "2 fp32 or 4 bf16 or fp16 values"
+
+
+def samples(unique, *, is_worker):
+    return [Sample(7, at, size * MIB, size * MIB, is_worker) for at, size in enumerate(unique)]
+
+
+def test_a_worker_that_levels_off_copies_on_write():
+    (fact,) = growth_facts(samples([100, 180, 240, 280, 300, 305, 306, 307], is_worker=True))
+
+    assert fact.id == "host-worker-growth"
+    assert "levels off: pages copied on write" in fact.text
+
+
+def test_a_process_that_does_not_level_off_leaks():
+    (fact,) = growth_facts(samples(range(100, 900, 100), is_worker=False))
+
+    assert fact.id == "host-growth"
+    assert "does not level off" in fact.text
+    assert growth_facts(samples([100] * 8, is_worker=False)) == ()
+
+
+def test_what_a_loader_locks_and_whether_data_fit():
+    host = HostMemory(total=16 * GIB, available=8 * GIB)
+
+    assert "too much" in pinned_fact(GIB, prefetch=4, workers=4, host=host).text
+    assert "too much" not in pinned_fact(MIB, prefetch=4, workers=4, host=host).text
+    assert "fits in memory" in dataset_fact(4 * GIB, host).text
+    assert "does not fit" in dataset_fact(6 * GIB, host).text
+    assert offload_limit(0.1, 40 * GB, host) == 2 * GB
+
+
+def test_without_psutil_nothing_is_measured(monkeypatch):
+    monkeypatch.setattr("boundby.memory.host.is_known", lambda: False)
+
+    assert host_memory() is None
+    assert read_processes(1) == []
