@@ -16,10 +16,11 @@ from typing import Any
 
 import host_costs
 import measure
-import programs
 import torch
 from measure import Block, Paced
 from programs.program import GRAPH_TWIN, Program
+
+import programs
 
 HOST_COSTS = "host_costs"
 Result = dict[str, Any]

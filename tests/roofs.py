@@ -1,7 +1,7 @@
 """A roofline written by hand, with one row of everything: what reports are given."""
 
 from boundby.bench.ceilings import DeviceReach, HostCosts
-from boundby.evidence.roofs import Roofline, RoofRow, SideRow, UncountedRow, Use
+from boundby.evidence.roofs import FamilyRow, Roofline, RoofRow, SideRow, UncountedRow, Use
 from boundby.evidence.wastes import LowerPrecision, Waste
 from boundby.roofline.ceilings import Ceilings
 from boundby.roofline.measured import MeasuredCeilings, device_key
@@ -73,6 +73,7 @@ def known() -> Roofline:
         use=Use(mfu=0.761, mfu_half=0.0515, memory=0.0078, flops=1.0995e12, bytes=9.8e9),
         counted=0.97,
         sides=(SideRow("compute", 21.4, 16.41), SideRow("memory", 0.108, 0.108)),
+        families=(FamilyRow("matmul", 21.4), FamilyRow("elementwise", 0.108)),
         operators=(PRODUCT, REFUSED),
         kernels=(PRODUCT,),
         uncounted=(UncountedRow("mylib::fancy", 0.054, "no-rule"),),
@@ -97,6 +98,7 @@ def unknown() -> Roofline:
         use=Use(None, None, None, 1.0995e12, 8.05e8),
         counted=1.0,
         sides=(SideRow("compute", 21.4, 21.4),),
+        families=(FamilyRow("matmul", 21.4),),
         operators=(row,),
         kernels=(row,),
         uncounted=(),

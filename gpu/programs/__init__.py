@@ -1,7 +1,8 @@
 """The programs that are measured, one table a kind."""
 
-from programs import compiled, data, device_bound, host_bound, inference, library, training
 from programs.program import Program
+
+from programs import compiled, data, device_bound, host_bound, inference, library, training
 
 TABLE: tuple[Program, ...] = (
     *inference.TABLE,

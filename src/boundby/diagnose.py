@@ -6,7 +6,7 @@ read -> timeline -> replay -> evidence -> verdict -> prescriptions
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
@@ -20,6 +20,7 @@ from boundby.evidence.marks import mark_launches
 from boundby.evidence.observed import Observed, observe, read_signs, with_roofs
 from boundby.evidence.roofs import Held, hold, read_roofline
 from boundby.evidence.signs import Signs
+from boundby.frozen import frozen
 from boundby.prescribe.case import NO_LIVE, Case, Live
 from boundby.prescribe.order import prescribe
 from boundby.read.recording import Quality, Recording
@@ -55,7 +56,7 @@ NO_LAUNCHES = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Options:
     """What the user knows beyond the recording.
 
@@ -123,7 +124,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     return _diagnosis(timeline, program, observed, findings, case)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Findings:
     """What was concluded."""
 

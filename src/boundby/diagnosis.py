@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from boundby.evidence.facts import Evidence
 from boundby.evidence.roofs import Roofline
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
+from boundby.frozen import frozen
 from boundby.prescribe.prescription import Prescription
 from boundby.read.recording import Caliber, Device, Quality, Source
 from boundby.replay.values import Calibration, StepTimes, WaterfallPart, WhatIf
@@ -15,7 +14,7 @@ from boundby.verdict.decision import DecisionPath, Rung, Verdict
 from boundby.verdict.next import NextCommand
 
 
-@dataclass(frozen=True)
+@frozen
 class Diagnosis:
     """Everything boundby says about one recording; reports format this and compute nothing."""
 

@@ -163,6 +163,7 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
 
 def _diagnose(run: LiveRun, capture: Capture) -> Diagnosis | None:
     """The trace under the clean step of the same run; None where the program ended before it."""
+    from boundby.cli.answer import known_roofs
     from boundby.diagnose import Options, diagnose
     from boundby.read import read_recording
 
@@ -176,5 +177,6 @@ def _diagnose(run: LiveRun, capture: Capture) -> Diagnosis | None:
         facts=run.facts,
         places=run.places,
         void=run.void,
+        **known_roofs(None),
     )
     return diagnose(read_recording(capture.trace), options)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.launched import Launched
 from boundby.evidence.naming import rows_named
+from boundby.frozen import frozen
 from boundby.read.recording import NONE
 from boundby.timeline.calls import CallKind
 from boundby.timeline.hostline import LineKind
@@ -16,7 +16,7 @@ from boundby.timeline.hostline import LineKind
 GIVES_BACK = re.compile(r"Free|Unmap|Release")
 
 
-@dataclass(frozen=True)
+@frozen
 class Allocations:
     """Calls of the driver's allocator inside steps; all None without launches.
 

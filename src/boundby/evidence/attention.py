@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -13,9 +12,9 @@ from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Launched, nodes_named
 from boundby.evidence.phases import BACKWARD
 from boundby.evidence.scores import BATCHED, by_hand
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.roofline.arguments import Tensor, decode
-from boundby.roofline.costs import UncountedError
 from boundby.roofline.families import Family, classify_kernel
 
 FORWARD_SOFTMAX = re.compile(r"^aten::(_softmax|_masked_softmax)$")
@@ -26,7 +25,7 @@ GROWS = 3
 """Different lengths, each longer than the one before, from which a sequence grows."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Attention:
     """How attention runs.
 
@@ -106,13 +105,10 @@ def _recomputes_prefix(launched: Launched) -> bool | None:
 
 def _lengths(launched: Launched, index: int) -> tuple[int, int] | None:
     """Query and key length of one call."""
-    if index < 0:
+    arguments = launched.arguments(index)
+    if arguments is None:
         return None
-    try:
-        slots = decode(launched.timeline.recording.signatures[index]).slots
-    except UncountedError:
-        return None
-    first, second = (_tensor(slot) for slot in (*slots, None, None)[:2])
+    first, second = arguments.optional(0), arguments.optional(1)
     if first is None or len(first.shape) < 2:  # noqa: PLR2004 - rows and columns
         return None
     if second is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from boundby.frozen import frozen
 
 Trust = Literal["measured", "derived", "estimated"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """A place in the user's code.
 
@@ -22,7 +23,7 @@ class Place:
     exact: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Evidence:
     """One fact.
 

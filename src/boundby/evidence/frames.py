@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.facts import Place
+from boundby.frozen import frozen
 from boundby.intervals import EMPTY, Ints
 from boundby.read.recording import NONE, Recording
 from boundby.timeline.nesting import parents
@@ -35,7 +35,7 @@ LIBRARIES = frozenset(_LIBRARIES.split())
 ``site-packages`` is not to be seen: ``tqdm/std.py(1160): __iter__``."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UserFrames:
     """Python frames of the user's own code, ordered by start.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.launched import Floats
+from boundby.frozen import frozen
 from boundby.read.recording import NONE, DeviceKind
 from boundby.timeline.timeline import Timeline
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelTime:
     """Device time of kernels launched inside steps.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,8 +11,11 @@ import numpy.typing as npt
 from boundby.evidence.naming import Bools, rows_named
 from boundby.evidence.optree import OpTree, build_op_tree, holders
 from boundby.evidence.phases import OPTIMIZER
+from boundby.frozen import frozen
 from boundby.intervals import Intervals, Ints, union
 from boundby.read.recording import NONE, DeviceKind, HostKind, Signature
+from boundby.roofline.arguments import Arguments, decode
+from boundby.roofline.costs import UncountedError
 from boundby.timeline.hostline import LineKind
 from boundby.timeline.timeline import Timeline
 
@@ -21,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 FUSED_UPDATE = re.compile(r"^aten::_fused_(adam|adamw|sgd|adagrad)")
 
 
-@dataclass(frozen=True)
+@frozen
 class Launched:
     """One row a launch inside a step, in host order.
 
@@ -129,6 +131,15 @@ class Launched:
         """int64[m]: index into ``Recording.signatures`` of the innermost operator, else NONE."""
         host = self.timeline.recording.host
         return host.signature[self.tree.row[self.op]].astype(np.int64)
+
+    def arguments(self, signature: int) -> Arguments | None:
+        """Arguments by index of their signature; None where nothing usable was recorded."""
+        if signature == NONE:
+            return None
+        try:
+            return decode(self.timeline.recording.signatures[signature])
+        except UncountedError:
+            return None
 
     def signature(self, launch: int) -> Signature | None:
         """Arguments of the innermost operator of a launch, where they were recorded."""

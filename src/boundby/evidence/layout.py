@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Floats, Launched, nodes_named
 from boundby.evidence.naming import Bools
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.read.recording import NONE
-from boundby.roofline.arguments import Arguments, Tensor, decode
+from boundby.roofline.arguments import Tensor
 from boundby.roofline.costs import UncountedError
 from boundby.roofline.patterns.layouts import disagree
 
@@ -35,7 +35,7 @@ TRIES = 12
 the two longest algorithms (FFT and Winograd) has eight."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """Layout of operands; shares of device time.
 
@@ -60,7 +60,7 @@ class Layout:
     autotunes: bool | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class _Operands:
     """What elementwise launches with recorded strides read and write.
 
@@ -115,11 +115,8 @@ def converting_launches(launched: Launched) -> Bools:
 
 def _is_across(launched: Launched, index: int) -> bool:
     """Whether the two tensors of a copy run along different dimensions."""
-    if index == NONE:
-        return False
-    try:
-        arguments = decode(launched.timeline.recording.signatures[index])
-    except UncountedError:
+    arguments = launched.arguments(index)
+    if arguments is None:
         return False
     return disagree([t for t in map(arguments.optional, range(2)) if t is not None])
 
@@ -151,9 +148,8 @@ def _fights(launched: Launched) -> _Operands | None:
 
 def _known(launched: Launched, index: int) -> tuple[bool, float] | None:
     """Whether the large operands of a signature fight, and the bytes moved; None if all small."""
-    try:
-        arguments = decode(launched.timeline.recording.signatures[index])
-    except UncountedError:
+    arguments = launched.arguments(index)
+    if arguments is None:
         return None
     tensors = [slot for slot in arguments.slots if isinstance(slot, Tensor)]
     large = [tensor for tensor in tensors if tensor.distinct >= LARGE]
@@ -191,11 +187,9 @@ def _grouped(launched: Launched) -> bool | None:
 
 def _groups(launched: Launched, name: str, index: int) -> int:
     """Groups of one convolution; 0 where unknown."""
-    if index == NONE:
-        return 0
+    arguments = launched.arguments(index)
     try:
-        arguments: Arguments = decode(launched.timeline.recording.signatures[index])
-        return arguments.integer(GROUPS_AT[name], 1)
+        return arguments.integer(GROUPS_AT[name], 1) if arguments else 0
     except UncountedError:
         return 0
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.naming import rows_named
+from boundby.frozen import frozen
 from boundby.read.recording import HostKind
 from boundby.timeline.steps import LOADER
 from boundby.timeline.timeline import Timeline
@@ -20,7 +20,7 @@ LATE = 0.10
 """A wait of at least this share of the median step holds the step up."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Loading:
     """Loading of batches; all None without a DataLoader.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.launched import Launched, nodes_named
 from boundby.evidence.naming import Bools
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 
 SLICE = re.compile(r"^aten::(select|slice|narrow|index|index_select)$")
@@ -26,7 +26,7 @@ LONGEST = 20_000
 """Launches of a step that are looked at."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Loop:
     """Launches in loops.
 
@@ -39,7 +39,7 @@ class Loop:
     repeats: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """Launches ``first`` up to ``last`` of a sequence that repeat with a period."""
 

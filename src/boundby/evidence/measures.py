@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from boundby.evidence.facts import Evidence, Trust
 from boundby.evidence.words import counted, duration, per_step
+from boundby.frozen import frozen
 from boundby.replay.values import Calibration, StepTimes, WaterfallPart
 from boundby.timeline.summary import DeviceSummary, HostSummary
 
@@ -17,7 +17,7 @@ ALIKE = 0.05
 """A step that the profiler changed by less is as long as without it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Measured:
     """What the sentences are made of."""
 
@@ -90,10 +90,12 @@ def _device(device: DeviceSummary) -> Iterator[Evidence]:
 
 def _launches(device: DeviceSummary) -> str:
     launches, events = device.launches_per_step or 0.0, device.events_per_step
-    if events is None or round(events) == round(launches):
-        return f"{counted(launches, 'launch', 'launches')} a step, one piece of work each"
-    work = counted(events, "piece")
-    return f"{counted(launches, 'launch', 'launches')} a step put {work} of work on the device"
+    told = f"{counted(launches, 'launch', 'launches')} a step"
+    if events is None:
+        return told
+    if round(events) == round(launches):
+        return f"{told}, one piece of work each"
+    return f"{told} put {counted(events, 'piece')} of work on the device"
 
 
 def _queue(device: DeviceSummary) -> Iterator[Evidence]:

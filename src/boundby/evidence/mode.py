@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Launched, nodes_named
 from boundby.evidence.phases import BACKWARD, OPTIMIZER
+from boundby.frozen import frozen
 from boundby.read.recording import NONE
 from boundby.timeline.calls import CallKind
 
@@ -30,7 +31,7 @@ SIZED = re.compile(
 """Operators whose sizes show the sizes of the batch."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Mode:
     """How the program runs; None where operators were not recorded.
 

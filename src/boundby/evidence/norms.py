@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.launched import Launched
 from boundby.evidence.phases import BACKWARD
+from boundby.frozen import frozen
 
 MEAN = re.compile(r"^aten::(mean|var|var_mean|std|sum|linalg_vector_norm|norm)$")
 ROOT = re.compile(r"^aten::(rsqrt|sqrt)$")
@@ -18,7 +18,7 @@ BEFORE, AFTER = 1, 2
 """Launches of the norm outside these two: the square before, the products after."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Norms:
     """Normalisations by hand.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from boundby.evidence.facts import Evidence
 from boundby.evidence.launched import Launched, build_launched
@@ -18,6 +18,7 @@ from boundby.evidence.roofs import Roofline
 from boundby.evidence.signs import Signs, find_signs
 from boundby.evidence.syncs import sync_facts, sync_rows
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
+from boundby.frozen import frozen
 from boundby.replay.calibrate import Calibrated
 from boundby.replay.observed import observe_steps
 from boundby.replay.observer import MODEL
@@ -32,7 +33,7 @@ ALL = 1.0
 NOT_CALIBRATED = Calibration("prior", MODEL, None)
 
 
-@dataclass(frozen=True)
+@frozen
 class Observed:
     """What was read off both lines.
 

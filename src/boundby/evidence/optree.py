@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.read.recording import NONE, HostKind, Ints32
 from boundby.timeline.nesting import parents
 from boundby.timeline.timeline import Timeline
 
 
-@dataclass(frozen=True)
+@frozen
 class OpTree:
     """Operators and runtime calls that start inside a step, on any thread.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from boundby.evidence.casts import is_cast
 from boundby.evidence.chains import chained_launches
 from boundby.evidence.launched import Launched
 from boundby.evidence.loops import find_loop
+from boundby.frozen import frozen
 from boundby.replay.marks import NO_GROUP
 from boundby.units import NS_PER_US
 
@@ -17,7 +16,7 @@ SMALL_US = 10.0
 """Kernels shorter than this run shorter than any host submits them (10 to 30 us an operator)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Origins:
     """Shares of the launches inside steps; each launch counts once, for the first that fits.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.naming import rows_named
+from boundby.frozen import frozen
 from boundby.intervals import EMPTY, Intervals, Ints, merge, subtract, union
 from boundby.read.recording import NONE, HostKind
 from boundby.timeline.steps import LOADER
@@ -27,7 +27,7 @@ LIBRARY_RANGE = re.compile(r"^Optimizer\.|^enumerate\(DataLoader\)|^## |^nccl:|^
 """Ranges that torch opens by itself: they name no phase on the user's behalf."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Stretch:
     """When something was on, and how often it was entered."""
 

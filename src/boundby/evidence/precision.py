@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Launched
-from boundby.roofline.arguments import decode
-from boundby.roofline.costs import UncountedError
+from boundby.frozen import frozen
 from boundby.roofline.families import Family, classify_kernel
 from boundby.roofline.widths import Width, product_width
 
@@ -20,7 +18,7 @@ TILE = 8
 """Tensor cores read rows of 16 bytes: sizes that are multiples of 8 need no padding."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Precision:
     """Shares of device time; all None without kernels.
 
@@ -80,11 +78,7 @@ def _odd_sizes(launched: Launched, total: float) -> float | None:
 
 def _is_odd(launched: Launched, index: int) -> bool:
     """Whether the sizes along the contiguous sides of a product are no multiples of 8."""
-    if index < 0:
-        return False
-    try:
-        slots = decode(launched.timeline.recording.signatures[index]).slots
-    except UncountedError:
-        return False
+    arguments = launched.arguments(index)
+    slots = arguments.slots if arguments else ()
     shapes = [shape for slot in slots if (shape := getattr(slot, "shape", ())) and len(shape) > 1]
     return any(shape[-1] % TILE or shape[-2] % TILE for shape in shapes[-1:])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.phases import LIBRARY_RANGE, NAMED_PHASE, Stretch, derived_phases
 from boundby.evidence.tables import RangeRow
+from boundby.frozen import frozen
 from boundby.intervals import Intervals, Ints, union
 from boundby.read.recording import NONE, HostKind
 from boundby.timeline.timeline import Timeline
@@ -19,7 +19,7 @@ STEP = re.compile(r"^ProfilerStep(#\d+|\*)?$")
 DIGITS = re.compile(r"\d+")
 
 
-@dataclass(frozen=True)
+@frozen
 class DeviceMeter:
     """Device time by the host time at which it was launched.
 

@@ -16,6 +16,7 @@ MOSTLY_COUNTED = 0.95
 """Share of device time from which what is not counted changes no figure that is shown."""
 NAMED = 3
 GB = 1e9
+NOT_NOW = " of device time, and nothing of a step that waits for its host"
 
 
 def roof_facts(roofline: Roofline, *, host_sets_step: bool) -> Iterator[Evidence]:
@@ -37,6 +38,7 @@ def roof_facts(roofline: Roofline, *, host_sets_step: bool) -> Iterator[Evidence
     yield from _limits(roofline)
     yield from _refused(roofline.operators)
     yield from _uncounted(roofline)
+    yield from _float32_traffic(roofline, host_sets_step=host_sets_step)
     for waste in roofline.wastes:
         if waste.share >= WORTH_SAYING:
             yield _waste(waste, roofline.lower_precision, host_sets_step=host_sets_step)
@@ -144,6 +146,20 @@ FACT_OF: dict[WasteKind, str] = {
 """Id of the fact about each kind of waste."""
 
 
+def _float32_traffic(roofline: Roofline, *, host_sets_step: bool) -> Iterator[Evidence]:
+    lower, total = roofline.lower_precision, sum(side.ms for side in roofline.sides)
+    if lower is None or lower.memory_ms < WORTH_SAYING * total:
+        return
+    yield Evidence(
+        "fp32-traffic",
+        lower.memory_ms,
+        "ms",
+        f"float32 work limited by memory takes {duration(lower.memory_ms)} a step; in 16 bits it "
+        f"would be {duration(lower.memory_half_ms)}{NOT_NOW if host_sets_step else ''}",
+        "derived",
+    )
+
+
 def _waste(waste: Waste, lower: LowerPrecision | None, *, host_sets_step: bool) -> Evidence:
     gain = waste.saved_ms
     text = _sentence(waste)
@@ -152,7 +168,7 @@ def _waste(waste: Waste, lower: LowerPrecision | None, *, host_sets_step: bool) 
     elif gain is not None and waste.kind not in ("small-product", "special-function"):
         text += f"; cured, it saves up to {duration(gain)}"
     if host_sets_step:
-        text += " of device time, and nothing of a step that waits for its host"
+        text += NOT_NOW
     return Evidence(FACT_OF[waste.kind], waste.ms, "ms", text, "derived")
 
 

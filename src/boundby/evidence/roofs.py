@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from boundby.evidence.launched import Launched
 from boundby.evidence.wastes import LowerPrecision, Waste, find_wastes, lower_precision
+from boundby.frozen import frozen
 from boundby.read.recording import NONE, Device, DeviceKind
 from boundby.replay.marks import Marks
 from boundby.replay.program import Program
@@ -37,7 +37,7 @@ NOT_COMPUTED = (Family.COMMUNICATION, Family.TRANSFER)
 Uncounted = Literal["no-rule", "no-shapes", "no-operator"]
 
 
-@dataclass(frozen=True)
+@frozen
 class RoofRow:
     """One operator or kernel by name, per step; None where uncounted, unknown or refused.
 
@@ -77,7 +77,7 @@ class RoofRow:
     doubt: Doubt
 
 
-@dataclass(frozen=True)
+@frozen
 class SideRow:
     """Device time of one side, ms per step, and what would be left with every kernel at its roof.
 
@@ -89,7 +89,15 @@ class SideRow:
     floor_ms: float
 
 
-@dataclass(frozen=True)
+@frozen
+class FamilyRow:
+    """Device time of one family of kernels, ms per step: known without any size."""
+
+    family: str
+    ms: float
+
+
+@frozen
 class UncountedRow:
     """Device time that is not counted, ms per step.
 
@@ -103,7 +111,7 @@ class UncountedRow:
     why: Uncounted
 
 
-@dataclass(frozen=True)
+@frozen
 class Use:
     """How much of the peaks the step without the profiler uses; None where unknown.
 
@@ -111,18 +119,18 @@ class Use:
         mfu: Time of the counted products at the peaks of their own types, over the step.
         mfu_half: The same with all of them at the half-precision peak.
         memory: Least bytes at full bandwidth, over the step: at least.
-        flops: Of the counted products, per step.
-        bytes: Least bytes of everything counted, per step.
+        flops: Of the counted products, per step; None where no operator is counted.
+        bytes: Least bytes of everything counted, per step; None where nothing is.
     """
 
     mfu: float | None
     mfu_half: float | None
     memory: float | None
-    flops: float
-    bytes: float
+    flops: float | None
+    bytes: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Roofline:
     """The steps under the roofs.
 
@@ -133,6 +141,7 @@ class Roofline:
         reason: Why there are no ceilings; empty where there are.
         steps: Steps that stand for the recording.
         counted: Share of computing device time whose work is counted.
+        families: Longest first.
         operators, kernels: Longest first.
         uncounted: Longest first.
         wastes: Longest first.
@@ -147,6 +156,7 @@ class Roofline:
     use: Use
     counted: float
     sides: tuple[SideRow, ...]
+    families: tuple[FamilyRow, ...]
     operators: tuple[RoofRow, ...]
     kernels: tuple[RoofRow, ...]
     uncounted: tuple[UncountedRow, ...]
@@ -154,7 +164,7 @@ class Roofline:
     lower_precision: LowerPrecision | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Held:
     """Device rows of some steps, held against the roofs of their device.
 
@@ -224,6 +234,7 @@ def read_roofline(held: Held, launched: Launched, marks: Marks, step_ms: float) 
         use=_use(roofs, steps, step_ms),
         counted=_counted(columns),
         sides=tuple(_sides(roofs, steps)),
+        families=_families(roofs, steps),
         operators=tuple(_row(line, steps) for line in by_operator(roofs, columns)),
         kernels=tuple(_row(line, steps) for line in by_kernel(roofs, columns)),
         uncounted=_uncounted(columns, steps),
@@ -259,8 +270,8 @@ def _use(roofs: KernelRoofs, steps: int, step_ms: float) -> Use:
         mfu=found.compute,
         mfu_half=found.half,
         memory=found.memory,
-        flops=found.flops / steps,
-        bytes=found.bytes / steps,
+        flops=None if found.flops is None else found.flops / steps,
+        bytes=None if found.bytes is None else found.bytes / steps,
     )
 
 
@@ -281,6 +292,14 @@ def _sides(roofs: KernelRoofs, steps: int) -> Iterator[SideRow]:
                 ms=float(roofs.dur[mine].sum()) / NS_PER_MS / steps,
                 floor_ms=float(floor[mine].sum()) / NS_PER_MS / steps,
             )
+
+
+def _families(roofs: KernelRoofs, steps: int) -> tuple[FamilyRow, ...]:
+    rows = (
+        FamilyRow(family.name.lower(), ns / NS_PER_MS / steps)
+        for family, ns in roofs.time_by_family().items()
+    )
+    return tuple(sorted(rows, key=lambda row: -row.ms))
 
 
 def _uncounted(columns: RowColumns, steps: int) -> tuple[UncountedRow, ...]:

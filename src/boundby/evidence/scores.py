@@ -9,9 +9,7 @@ import numpy as np
 from boundby.evidence.launched import Launched
 from boundby.evidence.naming import Bools
 from boundby.intervals import Ints
-from boundby.read.recording import NONE
-from boundby.roofline.arguments import MATRIX, VECTOR, Tensor, decode
-from boundby.roofline.costs import UncountedError
+from boundby.roofline.arguments import MATRIX, VECTOR, Tensor
 
 BATCHED = re.compile(r"^aten::(bmm|baddbmm)$")
 PRODUCT = re.compile(r"^aten::(bmm|baddbmm|mm|addmm|_scaled_mm)$")
@@ -127,10 +125,7 @@ def _written(tensors: list[Tensor]) -> int:
 
 def _tensors(launched: Launched, signature: int) -> list[Tensor]:
     """Tensors among the leading arguments; none where they were not recorded."""
-    if signature == NONE:
-        return []
-    try:
-        arguments = decode(launched.timeline.recording.signatures[signature])
-    except UncountedError:
+    arguments = launched.arguments(signature)
+    if arguments is None:
         return []
     return [t for t in map(arguments.optional, range(OPERANDS)) if t is not None]

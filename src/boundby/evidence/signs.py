@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from boundby.evidence.allocations import Allocations, find_allocations
 from boundby.evidence.attention import Attention, find_attention
@@ -18,10 +18,11 @@ from boundby.evidence.precision import Precision, find_precision
 from boundby.evidence.switches import Switches, find_switches
 from boundby.evidence.updates import Update, find_update
 from boundby.evidence.uploads import Uploads, find_uploads
+from boundby.frozen import frozen
 from boundby.timeline.timeline import Timeline
 
 
-@dataclass(frozen=True)
+@frozen
 class Signs:
     """Signs by topic; every number is None where the recording cannot tell."""
 

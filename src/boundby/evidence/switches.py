@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.launched import Launched, nodes_named
 from boundby.evidence.naming import rows_named
+from boundby.frozen import frozen
 from boundby.intervals import Intervals, union
 from boundby.read.recording import HostKind, Recording
 from boundby.timeline.calls import CallKind
@@ -23,7 +23,7 @@ NEARLY_ALL = 0.95
 HALF = 0.5
 
 
-@dataclass(frozen=True)
+@frozen
 class Switches:
     """Switches and automatics.
 

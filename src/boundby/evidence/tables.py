@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from boundby.evidence.facts import Place
+from boundby.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class OpRow:
     """One operator or launch call by name, over the steps of the recording.
 
@@ -24,7 +23,7 @@ class OpRow:
     bytes: float | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class RangeRow:
     """One named range or phase (forward, backward, optimizer); times are ms per step."""
 
@@ -34,7 +33,7 @@ class RangeRow:
     device_ms: float
 
 
-@dataclass(frozen=True)
+@frozen
 class SyncRow:
     """One kind of host wait.
 

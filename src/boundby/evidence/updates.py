@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import Literal
 
 from boundby.evidence.launched import FUSED_UPDATE, Launched
 from boundby.evidence.phases import OPTIMIZER
+from boundby.frozen import frozen
 
 UpdateKind = Literal["loop", "foreach", "fused"]
 COMPILED = re.compile(r"^(## Call CompiledFxGraph|Torch-Compiled Region|CompiledFunction)")
@@ -24,7 +24,7 @@ FEW_LAUNCHES = 6
 """An update of so few launches is fused in effect, whatever it is called."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Update:
     """The optimizer's update; all None where the recording shows none.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.evidence.launched import Launched, nodes_named
+from boundby.frozen import frozen
 from boundby.intervals import Ints, union
 from boundby.read.recording import NONE, DeviceKind
 from boundby.timeline.copies import CopyKind, classify_copies
@@ -19,7 +19,7 @@ BUILT = re.compile(r"^aten::lift_fresh$")
 SMALL_BYTES = 4096
 
 
-@dataclass(frozen=True)
+@frozen
 class Uploads:
     """Copies between host and device, per step; all None without device work.
 

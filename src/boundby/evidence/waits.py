@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from boundby.evidence.naming import Bools
 from boundby.evidence.optree import OpTree
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.read.recording import NONE
 from boundby.timeline.blocking import blocking_copies
@@ -16,7 +15,7 @@ from boundby.timeline.edges import at_edges
 from boundby.timeline.timeline import Timeline
 
 
-@dataclass(frozen=True)
+@frozen
 class HostWaits:
     """Host waits inside steps, ordered by start.
 

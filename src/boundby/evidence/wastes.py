@@ -6,7 +6,6 @@ What each launch is was found by the recognisers behind the marks; this file onl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from boundby.evidence.launched import Launched
 from boundby.evidence.layout import converting_launches
+from boundby.frozen import frozen
 from boundby.replay.marks import Marks
 from boundby.roofline.kernels import KernelRoofs, OperatorRun
 from boundby.roofline.patterns.attention import written_attention
@@ -37,7 +37,7 @@ WasteKind = Literal[
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class Waste:
     """All work of one kind, per step.
 
@@ -69,7 +69,7 @@ class Waste:
     few_blocks: float | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class LowerPrecision:
     """What a lower precision would gain of device time, roof by roof, per step.
 
@@ -118,7 +118,7 @@ def lower_precision(roofs: KernelRoofs, steps: int) -> LowerPrecision | None:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class _Sum:
     """A Waste over all steps, in ns."""
 

@@ -219,7 +219,7 @@ RAISE_LIMIT = Remedy(
     Prices(),
 )
 FREE_DEVICE = Remedy(
-    "free-device",
+    "free-others",
     "Find what else holds the device: other processes, a killed run, the display.",
     "nvidia-smi --query-compute-apps=pid,used_memory --format=csv\n"
     "# it shows reserved memory plus about 0.5 GiB of context a process",

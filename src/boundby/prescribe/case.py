@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from boundby.evidence.facts import Evidence, Place
 from boundby.evidence.signs import Signs
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
+from boundby.frozen import frozen
 from boundby.read.recording import Caliber
 from boundby.replay.values import Estimate, Part, WhatIf
 from boundby.timeline.summary import DeviceSummary, HostSummary
 from boundby.verdict.decision import Rung, Verdict
 
 
-@dataclass(frozen=True)
+@frozen
 class Live:
     """What only a live run knows; None everywhere for a recording.
 
@@ -60,7 +60,7 @@ NO_SIGNS = Signs()
 NO_LIVE = Live()
 
 
-@dataclass(frozen=True)
+@frozen
 class Case:
     """One diagnosed program.
 

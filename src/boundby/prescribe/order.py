@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from boundby.frozen import frozen
 from boundby.prescribe.case import Case
 from boundby.prescribe.catalogue import RULES
 from boundby.prescribe.prediction import Prediction
@@ -16,7 +16,7 @@ LIKE = 0.75
 """Gains per risk of at least this fraction of the best are alike: predictions are no sharper."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Offer:
     """A rule that applies.
 

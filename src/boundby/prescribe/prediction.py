@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from boundby.evidence.tables import SyncRow
+from boundby.frozen import frozen
 from boundby.prescribe.case import Case
 from boundby.prescribe.readings import waits
 from boundby.replay.values import WhatIf
@@ -21,7 +20,7 @@ runs before the queue is filled again (H200, 12 blocks, one item a step: removin
 gain 0.06 ms; replays of three recordings gain 0.22 to 0.44)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Prediction:
     """The step after a change, ms; of a larger batch its share for the samples of today.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from boundby.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Costs:
     """What the change costs: one plain phrase each, empty where nothing."""
 
@@ -15,7 +15,7 @@ class Costs:
     compile: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Prescription:
     """One change.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 
+from boundby.frozen import frozen
 from boundby.prescribe.case import Case
 from boundby.prescribe.prediction import Prediction, replayed
 from boundby.prescribe.prescription import Costs
@@ -57,7 +57,7 @@ Applies = Callable[[Case], str | None]
 """Why the change is called for, one sentence with its numbers; None where it is not."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """One change of the catalogue.
 

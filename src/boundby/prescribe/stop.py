@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from boundby.frozen import frozen
 from boundby.prescribe.case import Case
 from boundby.prescribe.readings import PAYS, SATURATED, gain, is_device_bound
 
@@ -18,7 +17,7 @@ CEILING = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Stop:
     """Whether one side is done.
 

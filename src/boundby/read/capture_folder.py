@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from boundby.errors import UnreadableError
+from boundby.frozen import frozen
 from boundby.read.recording import Ints
 
 HEADER = "run.json"
@@ -64,7 +64,7 @@ WAITS = ("item", "host-copy", "data-dependent-shape", "explicit-sync", "other")
 """Kinds of wait, by the index that a WAIT row holds."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Frame:
     """A frame of a stack, at the line that was running."""
 
@@ -74,7 +74,7 @@ class Frame:
     first_line: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Pass:
     """One pass over consecutive steps.
 
@@ -99,7 +99,7 @@ class Pass:
         return np.diff(self.marks, prepend=self.start) if len(self.marks) else self.marks
 
 
-@dataclass(frozen=True)
+@frozen
 class Capture:
     """What one process wrote.
 

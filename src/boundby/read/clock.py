@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.read.columns import Array, Table, length, take
 from boundby.read.recording import Ints
 from boundby.units import NS_PER_S
@@ -16,7 +15,7 @@ FAR_NS = 3600 * NS_PER_S
 """Without host rows only a distance no recording has is called far."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Misdated:
     """Rows left out because of their time.
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from boundby.errors import UnreadableError
+from boundby.frozen import frozen
 from boundby.read.kineto import RECORD_HINT, read_kineto
-from boundby.read.nsight_systems import read_nsight_systems
-from boundby.read.nsight_systems_file import MAGIC as SQLITE_MAGIC
 from boundby.read.recording import Recording
 from boundby.read.stream import Pieces
 
 PEEKED_BYTES = 4096
+SQLITE_MAGIC = b"SQLite format 3\x00"
 _JSON_STARTS = (b"{", b"[")
 _SPACE = b" \t\r\n\x00"
 _UTF8_MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True)
+@frozen
 class Format:
     """A format: whether the first bytes (decompressed) of a file are of it, and its reader."""
 
@@ -28,7 +27,7 @@ class Format:
     read: Callable[[Path], Recording]
 
 
-@dataclass(frozen=True)
+@frozen
 class Foreign:
     """Something that is no recording but is often given as one, and what to do about it."""
 
@@ -49,9 +48,16 @@ def _is_sqlite(start: bytes) -> bool:
     return start.startswith(SQLITE_MAGIC)
 
 
+def _read_nsight_systems(path: Path) -> Recording:
+    """Imported when used: most files are no databases, and start-up counts."""
+    from boundby.read.nsight_systems import read_nsight_systems  # noqa: PLC0415
+
+    return read_nsight_systems(path)
+
+
 FORMATS: tuple[Format, ...] = (
     Format("kineto", _is_json, read_kineto),
-    Format("nsight-systems", _is_sqlite, read_nsight_systems),
+    Format("nsight-systems", _is_sqlite, _read_nsight_systems),
 )
 
 FOREIGN: tuple[Foreign, ...] = (

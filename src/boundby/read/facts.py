@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.intervals import Intervals, union
 from boundby.read.columns import Array
 from boundby.read.recording import NONE, DeviceKind, HostKind, Ints, Recording
@@ -20,7 +20,7 @@ _END_CAPTURE = re.compile(r"StreamEndCapture")
 _STEP = re.compile(r"^ProfilerStep#\d+$")
 
 
-@dataclass(frozen=True)
+@frozen
 class Facts:
     """Masks over ``recording.host`` and ``recording.device`` rows.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from boundby.errors import UnreadableError
+from boundby.frozen import frozen
 from boundby.read.detect import read_file
 from boundby.read.events import EventDecoder
 from boundby.read.kineto import RECORD_HINT
@@ -20,7 +21,7 @@ SUFFIXES = (".json", ".json.gz")
 MAX_NAMED = 8
 
 
-@dataclass(frozen=True)
+@frozen
 class _Trace:
     path: Path
     rank: int | None

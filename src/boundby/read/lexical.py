@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from boundby.frozen import frozen
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]|"', re.DOTALL)
 _COLON = re.compile(rb"\s*:\s*")
@@ -27,7 +28,7 @@ def is_tail(text: bytes) -> bool:
     return _TAIL.match(text) is not None and b'"ph"' not in text
 
 
-@dataclass(frozen=True)
+@frozen
 class Member:
     """A key of an object and the span of its value; ``end`` is None where the text stops first."""
 
@@ -75,7 +76,7 @@ def members(text: bytes, start: int, unmeasured: bytes | None = None) -> Iterato
         at = end
 
 
-@dataclass(frozen=True)
+@frozen
 class Extent:
     """What a run of events holds.
 

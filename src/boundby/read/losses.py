@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from boundby.frozen import frozen
 from boundby.read.clock import Misdated
 from boundby.read.recording import Quality, Severity
 from boundby.read.wording import counted
@@ -13,7 +14,7 @@ FATAL_SHARE = 0.1
 """With this share of the events left out, no statement about the program holds."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Losses:
     """Counts from reading one file.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
+from boundby.frozen import frozen
 from boundby.read.lexical import members
 from boundby.read.recording import Device
 from boundby.read.repair import mend
@@ -36,7 +36,7 @@ _HIP_MAJOR = 10_000_000
 _HIP_MINOR = 100_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Metadata:
     """The known members of a file; unknown is None.
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from boundby.frozen import frozen
 
 _NUMBER = re.compile(r"[+-]?\d[\d.,'\u2019\s\u00a0\u202f\u066c]*(?:[eE][+-]?\d+)?\Z")
 _GROUPING = re.compile(r"['\u2019\s\u00a0\u202f\u066c]")
@@ -20,7 +21,7 @@ _TIME = re.compile(r"([num]?)(?:s|sec|second)\Z")
 PERCENT = "%"
 
 
-@dataclass(frozen=True)
+@frozen
 class Numerals:
     """How a file writes numbers; ``decimal`` is ``.`` or ``,``."""
 

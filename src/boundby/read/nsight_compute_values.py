@@ -6,15 +6,16 @@ Unknown is None, never 0. Shares are of 1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from boundby.frozen import frozen
 from boundby.read.recording import Quality
 
 SECTOR_BYTES = 32
 """Memory moves in sectors of 32 bytes (Nsight Compute, Profiling Guide, metrics decoder)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Metrics:
     """Counters of one kernel.
 
@@ -73,7 +74,7 @@ class Metrics:
     warp_latency: float | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Pipe:
     """The busiest pipeline of the multiprocessors, by ncu's name, and how busy it is."""
 
@@ -81,7 +82,7 @@ class Pipe:
     share: float
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelLaunch:
     """One measured launch, or the mean of several where the file holds no more.
 
@@ -107,7 +108,7 @@ class KernelLaunch:
         return None if self.grid is None else self.grid[0] * self.grid[1] * self.grid[2]
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelProfile:
     """All launches of one file.
 

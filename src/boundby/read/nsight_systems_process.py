@@ -8,8 +8,8 @@ one process only, so nothing is joined before the process is chosen.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+from boundby.frozen import frozen
 from boundby.read.nsight_systems_file import Condition, Export
 from boundby.read.recording import NONE, Quality
 
@@ -25,7 +25,7 @@ Work = dict[tuple[int, int], int]
 """Summed nanoseconds of device work by process (``globalPid``) and device."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Process:
     """The process that was chosen.
 

@@ -7,10 +7,10 @@ milliseconds on an idle device and none of it belongs to a step of a long run.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints, union
 from boundby.read.checks_host import COLD_CALL_NS, GRAVE_COLD_SHARE, IDLE_SHARE
 from boundby.read.columns import Array, Table, length, take
@@ -26,7 +26,7 @@ _WAIT = re.compile(r"Synchronize|Memcpy|Memset|Query|WaitEvent|EventRecord|Launc
 """Calls that may last long when warm, since they wait for the device or run the user's code."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Cold:
     """Long calls on an idle device: their ends in order, and their summed time, ns."""
 

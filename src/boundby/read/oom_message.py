@@ -8,8 +8,10 @@ loggers and ranks, boxes of rich and hard wraps are removed first; what is missi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
+
+from boundby.frozen import frozen
 
 UNITS = {
     "bytes": 1, "byte": 1, "b": 1, "kib": 1 << 10, "kb": 1 << 10, "mib": 1 << 20, "mb": 1 << 20,
@@ -101,7 +103,7 @@ GPU = re.compile(r"(?:GPU|NPU|XPU|device) (\d+)(?:;| has a total)", re.IGNORECAS
 NUMBER_OF_RANK = re.compile(r"\[?rank\s?(\d+)\]?\s*:|rank=(\d+)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@frozen
 class OomMessage:
     """What one message says; bytes, None where it does not say.
 

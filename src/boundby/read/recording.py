@@ -6,12 +6,14 @@ Rows are ordered by start; ties put the longer event first, so parents precede c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from boundby.frozen import frozen
 
 Ints = npt.NDArray[np.int64]
 Ints32 = npt.NDArray[np.int32]
@@ -44,7 +46,7 @@ class DeviceKind(IntEnum):
     MEMSET = 2
 
 
-@dataclass(frozen=True)
+@frozen
 class HostEvents:
     """Rows of host work, ordered by start.
 
@@ -78,7 +80,7 @@ class HostEvents:
         return self.start + self.dur
 
 
-@dataclass(frozen=True)
+@frozen
 class DeviceEvents:
     """Rows of device work (kernels, copies, memsets), ordered by start.
 
@@ -118,7 +120,7 @@ class DeviceEvents:
         return self.start + self.dur
 
 
-@dataclass(frozen=True)
+@frozen
 class PythonEvents:
     """Rows of Python frames (``with_stack``), ordered by start.
 
@@ -143,7 +145,7 @@ class PythonEvents:
         return self.start + self.dur
 
 
-@dataclass(frozen=True)
+@frozen
 class StreamWaits:
     """Recorded waits (Kineto ``cuda_sync``, nsys SYNCHRONIZATION), ordered by start.
 
@@ -168,7 +170,7 @@ class StreamWaits:
         return len(self.start)
 
 
-@dataclass(frozen=True)
+@frozen
 class Thread:
     """A host thread: process and thread id as recorded (ids may be strings), and its name."""
 
@@ -177,7 +179,7 @@ class Thread:
     name: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Signature:
     """Arguments of an operator as raw JSON bytes, decoded on demand by roofline.
 
@@ -194,7 +196,7 @@ class Signature:
     concrete: bytes
 
 
-@dataclass(frozen=True)
+@frozen
 class Device:
     """A device named by the recording; ``memory_bytes`` and ``multiprocessors`` 0 where unknown."""
 
@@ -204,7 +206,7 @@ class Device:
     multiprocessors: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """Where the recording came from. ``format`` is ``kineto``, ``nsight-systems`` ..."""
 
@@ -214,7 +216,7 @@ class Source:
     events: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Caliber:
     """What makes the numbers comparable, as far as the recording tells; unknown is None."""
 
@@ -228,7 +230,7 @@ class Caliber:
     with_stack: bool | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Quality:
     """One finding about the recording itself.
 
@@ -245,7 +247,7 @@ class Quality:
     message: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Recording:
     """A recording of one process: host rows, device rows, and what is known about both.
 

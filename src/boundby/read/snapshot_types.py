@@ -6,10 +6,11 @@ address of the device is an int64; nothing ever reads memory there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import NamedTuple
 
+from boundby.frozen import frozen
 from boundby.read.recording import Ints, Ints32, Kinds, Quality, Source
 
 
@@ -47,7 +48,7 @@ class Frame(NamedTuple):
     function: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Events:
     """The history of one device, oldest first.
 
@@ -76,7 +77,7 @@ class Events:
         return len(self.action)
 
 
-@dataclass(frozen=True)
+@frozen
 class Segments:
     """Memory reserved from the driver when the snapshot was taken, all devices.
 
@@ -101,7 +102,7 @@ class Segments:
         return len(self.address)
 
 
-@dataclass(frozen=True)
+@frozen
 class Blocks:
     """Blocks of the segments when the snapshot was taken.
 
@@ -123,7 +124,7 @@ class Blocks:
         return len(self.address)
 
 
-@dataclass(frozen=True)
+@frozen
 class Marks:
     """Begin and end of named ranges (``record_function``) in the order in which they came.
 
@@ -143,7 +144,7 @@ class Marks:
         return len(self.name)
 
 
-@dataclass(frozen=True)
+@frozen
 class Settings:
     """Settings of the allocator, as far as the snapshot tells; None is unknown.
 
@@ -163,7 +164,7 @@ class Settings:
         return self.max_split_bytes is not None and self.max_split_bytes >= 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Snapshot:
     """The allocator of one process: its state now and its recent history.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.read.recording import NONE, HostKind
 from boundby.replay.program import ALL_WORK, NOTHING, PointKind, Points, Program, Work
@@ -33,7 +32,7 @@ CLOCK_TOLERANCE = 2 * NS_PER_US
 """How far a wait may return before the recorded end of the work it waited for."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Waits:
     """Host waits inside steps.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.replay.edits import (
     COMPUTED_HOST,
@@ -57,7 +58,7 @@ MeasuredBy = Literal["step-ms", "clean-pass"]
 """Who measured the step: the user, or a clean pass of the same run."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Calibrated:
     """The program without its observer, and the two that bound it.
 

@@ -7,11 +7,10 @@ was observed: an item that starts late, right after one on another stream ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.intervals import EMPTY, Ints
 from boundby.read.recording import NONE, HostKind
 from boundby.replay.program import NOTHING
@@ -25,7 +24,7 @@ TOLERANCE = 2 * NS_PER_US
 """How far awaited work may seem to end after the waiting one starts, by the device clock."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Spans:
     """When each item ran, and whether it started later than its stream and launch explain.
 

@@ -14,11 +14,11 @@ dependencies between streams, point by point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.replay.program import ALL_WORK, NOTHING, PointKind, Program
 
@@ -26,7 +26,7 @@ LONG_STRETCH = 48
 """Points from which numpy beats the interpreter (about 15 us against 0.3 us a point)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Replayed:
     """When things happened in a replay, ns after its start.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from boundby.frozen import frozen
 from boundby.replay.program import Program
 from boundby.replay.split import DeviceSplit
 from boundby.replay.values import Part, WaterfallPart
@@ -26,7 +26,7 @@ AT_ROOFLINE = "kernels_at_roofline"
 Leading = Callable[[Sequence[WaterfallPart]], Part]
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """One rung as replayed: the leading part, the edit against it, and the step after it, ms."""
 
@@ -36,7 +36,7 @@ class Step:
     pays: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Floor:
     """Every counted kernel at its roof.
 

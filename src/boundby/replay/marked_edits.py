@@ -7,11 +7,12 @@ Each takes a program, the marks of its items, and a bound: 0 the best estimate, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Literal
 
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.replay import edits
 from boundby.replay.edits import (
     COLD,
@@ -39,7 +40,7 @@ Bound = Literal[-1, 0, 1]
 MarkedEdit = Callable[[Program, Marks, Bound], Program]
 
 
-@dataclass(frozen=True)
+@frozen
 class Assumed:
     """An assumption with its range: fast end, best estimate, slow end."""
 

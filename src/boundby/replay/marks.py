@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 
 Bools = npt.NDArray[np.bool_]
@@ -15,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 NO_GROUP = -1
 
 
-@dataclass(frozen=True)
+@frozen
 class Marks:
     """Marks of every launch of the timeline, index as in ``Timeline.launches``.
 

@@ -8,10 +8,10 @@ calls, so that a slow host or an older profiler scales itself.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.intervals import union
 from boundby.read.recording import NONE
 from boundby.replay.edits import COMPUTED_HOST
@@ -54,7 +54,7 @@ DEVICE_RANGE = (0.95, 1.05)
 """Device clocks move: the same kernels of one program differ by a few percent, seldom by 15%."""
 
 
-@dataclass(frozen=True)
+@frozen
 class HostPrior:
     """The estimated clean host line.
 

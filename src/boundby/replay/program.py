@@ -7,12 +7,13 @@ it (``engine.py``) gives the times back; editing it (``edits.py``) asks what if.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 
 NOTHING = -1
@@ -29,7 +30,7 @@ class PointKind(IntEnum):
     STEP_END = 2
 
 
-@dataclass(frozen=True)
+@frozen
 class Points:
     """Points in host order.
 
@@ -52,7 +53,7 @@ class Points:
     call: Ints
 
 
-@dataclass(frozen=True)
+@frozen
 class Work:
     """Device work items, one a launch, in launch order. A graph launch is one item.
 
@@ -80,7 +81,7 @@ class Work:
         return len(self.dur)
 
 
-@dataclass(frozen=True)
+@frozen
 class Program:
     """One recorded window as a replayable program.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.intervals import Intervals, Ints, merge, union
 from boundby.read.recording import NONE
 from boundby.replay.values import Part
@@ -21,7 +20,7 @@ PARTS: tuple[Part, ...] = (
 """Exclusive owners of device time; an instant belongs to the first that is active."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DeviceSplit:
     """Device time of the steps.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from boundby.frozen import frozen
 
 Part = Literal[
     "data",
@@ -18,7 +19,7 @@ Part = Literal[
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class Estimate:
     """A number with its range, milliseconds."""
 
@@ -27,7 +28,7 @@ class Estimate:
     high: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Quartiles:
     """Median and quartiles of step ranges, milliseconds; None where they cannot be known."""
 
@@ -36,7 +37,7 @@ class Quartiles:
     q3: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class StepTimes:
     """Step times of one recording.
 
@@ -55,7 +56,7 @@ class StepTimes:
     unprofiled_ms: Estimate | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Calibration:
     """How the observer was subtracted.
 
@@ -70,7 +71,7 @@ class Calibration:
     host_scale: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class WaterfallPart:
     """One part of the unprofiled step; parts sum to it, shares sum to 1."""
 
@@ -79,7 +80,7 @@ class WaterfallPart:
     share: float
 
 
-@dataclass(frozen=True)
+@frozen
 class WhatIf:
     """Predicted step time with one cost removed; speedup is now / then."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from boundby.frozen import frozen
 from boundby.replay.edits import device_only, no_data_wait, no_sync
 from boundby.replay.program import Program
 from boundby.replay.split import DeviceSplit
@@ -15,7 +14,7 @@ from boundby.units import ms
 SUBMISSION = (LineKind.LAUNCH, LineKind.OP, LineKind.ALLOCATOR)
 
 
-@dataclass(frozen=True)
+@frozen
 class Descent:
     """Step times, ns, as costs are removed one after the other; never rising.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from boundby.frozen import frozen
 from boundby.replay import marked_edits
 from boundby.replay.calibrate import Calibrated
 from boundby.replay.edits import no_data_wait, no_python, no_submit_cost, no_sync
@@ -42,7 +42,7 @@ EDITS: dict[str, Edit] = {
 """Edits that apply to any program."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Marked:
     """An edit that needs marks.
 

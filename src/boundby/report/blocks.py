@@ -211,7 +211,8 @@ def _observed(times: StepTimes) -> str:
     if times.drained_ms is None:
         median = times.range_ms.median
         return f"{numbers.ms(median)} observed on the host" if median else "no step time observed"
-    drained, steady = numbers.ms(times.drained_ms), numbers.ms(times.steady_ms)
+    like = times.unprofiled_ms.estimate if times.unprofiled_ms else None
+    drained, steady = (numbers.ms(value, like) for value in (times.drained_ms, times.steady_ms))
     is_told = steady not in (drained, numbers.UNKNOWN)
     return f"{drained} observed{f' ({steady} with a full queue)' if is_told else ''}"
 

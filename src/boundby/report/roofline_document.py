@@ -32,6 +32,7 @@ def roofline_document(roofline: Roofline | None) -> Object | None:
         },
         "counted_share": roofline.counted,
         "sides": [asdict(side) for side in roofline.sides],
+        "families": [asdict(row) for row in roofline.families],
         "operators": [_row(row) for row in roofline.operators],
         "kernels": [_row(row) for row in roofline.kernels],
         "uncounted": [_uncounted(row) for row in roofline.uncounted],

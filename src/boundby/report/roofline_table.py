@@ -19,12 +19,19 @@ WHY: dict[Uncounted, str] = {
     "no-shapes": "no sizes",
     "no-operator": "no op",
 }
+REASON: dict[Uncounted, str] = {
+    "no-rule": "there is no rule for the operators",
+    "no-shapes": "no sizes were recorded (record_shapes=True)",
+    "no-operator": "no operator launched the kernels (a CUDA graph, or compiled code)",
+}
 
 
 def summary(roofline: Roofline) -> str:
     """Use of both roofs in one sentence."""
     if roofline.ceilings is None:
         return f"unknown: {sanitize.shown(roofline.reason)}"
+    if not roofline.counted:
+        return f"nothing is counted: {_reason(roofline)}; {_named(roofline.ceilings)}"
     use = roofline.use
     parts = [
         f"MFU {numbers.share(use.mfu)}" if use.mfu is not None else "",
@@ -35,6 +42,11 @@ def summary(roofline: Roofline) -> str:
     now = sum(side.ms for side in roofline.sides)
     parts.append(f"kernels {numbers.ms(now)}, {numbers.ms(at_roof)} at their roofs")
     return f"{', '.join(filter(None, parts))}; {_named(roofline.ceilings)}"
+
+
+def _reason(roofline: Roofline) -> str:
+    """Why most of what is not counted is not."""
+    return REASON[roofline.uncounted[0].why] if roofline.uncounted else "no kernel computes"
 
 
 def _named(ceilings: Ceilings) -> str:
@@ -49,6 +61,7 @@ def tables(roofline: Roofline | None, width: int, *, detail: bool) -> Iterator[l
     yield _roofs(roofline, width, detail=detail)
     yield _rows("operators", roofline.operators, width, None if detail else ROWS_SHOWN)
     yield _rows("kernels", roofline.kernels, width, None if detail else KERNELS_SHOWN)
+    yield _families(roofline, width)
     yield _wastes(roofline, width)
     yield _uncounted(roofline, width, None if detail else KERNELS_SHOWN)
 
@@ -118,6 +131,13 @@ def _of_roof(row: RoofRow) -> str:
         return "refused"
     share = row.compute_share if row.limited_by == "compute" else row.memory_share
     return "-" if share is None else numbers.share(share)
+
+
+def _families(roofline: Roofline, width: int) -> list[Line]:
+    """Where device time goes by family, which names alone tell."""
+    total = sum(row.ms for row in roofline.families)
+    shares = [f"{row.family} {numbers.share(row.ms / total)}" for row in roofline.families if total]
+    return paragraph(f"by family: {', '.join(shares)}", width) if shares else []
 
 
 def _wastes(roofline: Roofline, width: int) -> list[Line]:

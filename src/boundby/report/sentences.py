@@ -8,21 +8,26 @@ from pathlib import PurePath
 from boundby.diagnose import Diagnosis
 from boundby.evidence.facts import Evidence, Place
 from boundby.prescribe.prescription import Prescription
-from boundby.replay.values import WhatIf
+from boundby.replay.values import Part, WhatIf
 from boundby.report import numbers, sanitize
 from boundby.topics import summary
 from boundby.verdict.classes import DEVICE_BOUND, DEVICE_CLASS, class_of, leading_part, shares_of
 from boundby.verdict.decision import Fork
 
 CALIBRATIONS = {
-    "prior": "from the recording alone",
+    "prior": "estimated",
     "step-ms": "set by --step-ms",
     "clean-pass": "measured in a clean pass",
 }
 LEAST_RUNNER_UP = 0.05
 """A class that came second with less of the step than this is no rival."""
 SCALED_DOWN = 0.5
-"""Where less than this is left of the recorded host time, much hangs on the profiler's cost."""
+"""Where less than this is left of the recorded host time, the estimate of its cost is long."""
+FELT = 1.2
+"""How many times as long the profiler made the step, from where the step depends on its cost."""
+
+NEED_BUSY_DEVICE: tuple[Part, ...] = ("device-compute", "device-memory", "device-copy")
+"""Parts that name the class only where the device is busy for nearly all of the step."""
 
 FACTS_OF_CAUSE = {
     "allocator": ("wait-allocator",),
@@ -84,12 +89,21 @@ def doubt(diagnosis: Diagnosis) -> str:
     calibration = diagnosis.calibration
     if calibration.source != "prior" or diagnosis.steps.unprofiled_ms is None:
         return ""
-    scale, hangs = calibration.host_scale, _class_depends(diagnosis)
-    if not hangs and (scale is None or scale >= SCALED_DOWN):
+    scale, of_class = calibration.host_scale, _class_depends(diagnosis)
+    if not of_class and not _step_depends(diagnosis):
         return ""
     kept = "" if scale is None else f" ({host_scale(scale)})"
-    what = "class" if hangs else "step time"
+    what = "class" if of_class else "step time"
     return f"the {what} depends on what the profiler cost{kept}: give --step-ms"
+
+
+def _step_depends(diagnosis: Diagnosis) -> bool:
+    """Whether little is left of the recorded host time, and the step got shorter by that."""
+    scale, times = diagnosis.calibration.host_scale, diagnosis.steps
+    observed, free = times.steady_ms or times.drained_ms, times.unprofiled_ms
+    if scale is None or observed is None or free is None:
+        return False
+    return scale < SCALED_DOWN and observed >= FELT * free.estimate
 
 
 def host_scale(scale: float) -> str:
@@ -102,7 +116,7 @@ def _class_depends(diagnosis: Diagnosis) -> bool:
     found, seen = diagnosis.verdict, diagnosis.device.busy_share_observed
     if found.strength == "weak":
         return True
-    is_of_device = any(found.name == class_of(part) for part in DEVICE_CLASS)
+    is_of_device = found.name in {class_of(part) for part in NEED_BUSY_DEVICE}
     looks_sparse = seen is not None and seen < DEVICE_BOUND
     return found.strength == "moderate" and is_of_device and looks_sparse
 
@@ -166,8 +180,9 @@ def gain(diagnosis: Diagnosis, change: Prescription) -> str:
         return "no prediction: measure it"
     edit, more = _edit(diagnosis, change), samples(change)
     if edit is not None and more:
-        range_ = numbers.between(edit.low, edit.high)
-        return f"{numbers.ms(edit.step_ms)} ({range_}) for {more}x the samples: {_rate(edit)}"
+        larger = f"{numbers.ms(edit.step_ms)} ({numbers.between(edit.low, edit.high)})"
+        rate = f"{numbers.times(edit.speedup)} more samples a second"
+        return f"{larger} for {more}x the samples: {rate}"
     free, range_ = diagnosis.steps.unprofiled_ms, numbers.between(change.low, change.high)
     after = numbers.change(free.estimate if free else None, change.predicted_ms)
     faster = f", {numbers.times(edit.speedup)} faster" if edit is not None else ""
@@ -179,15 +194,13 @@ def step_after(diagnosis: Diagnosis, change: Prescription) -> str:
     edit = _edit(diagnosis, change)
     if change.predicted_ms is None:
         return "no estimate"
-    return _rate(edit) if edit is not None and samples(change) else numbers.ms(change.predicted_ms)
+    if edit is not None and samples(change):
+        return f"{numbers.times(edit.speedup)} more samples/s"
+    return numbers.ms(change.predicted_ms)
 
 
 def _edit(diagnosis: Diagnosis, change: Prescription) -> WhatIf | None:
     return next((edit for edit in diagnosis.what_if if edit.id == change.edit), None)
-
-
-def _rate(edit: WhatIf) -> str:
-    return f"{numbers.times(edit.speedup)} more samples a second"
 
 
 def samples(change: Prescription) -> int:

@@ -11,15 +11,17 @@ from boundby.report.layout import Line, Span, line
 
 COLUMN = 9
 LEAST_NAME = 16
+ALL_COLUMNS = 95
+"""Narrower than this, names need the room of the figures that follow from others."""
 
 
 def ops(diagnosis: Diagnosis, width: int, limit: int) -> list[Line]:
     """Operators and launch calls, and below them how busy the device is against the wall clock."""
     heads = ("calls", "host self", "total", "dev self", "total", "host us", "dev us")
-    rows = diagnosis.ops[:limit]
-    lines = table(
-        f"ops, ms a step ({len(rows)} of {len(diagnosis.ops)})", heads, width, map(_op, rows)
-    )
+    most = len(heads) if width >= ALL_COLUMNS else heads.index("host us")
+    rows = [_op(row)[: 1 + most] for row in diagnosis.ops[:limit]]
+    title = f"ops, ms a step ({len(rows)} of {len(diagnosis.ops)})"
+    lines = table(title, heads[:most], width, rows)
     return [*lines, line(_busy_against_wall(diagnosis), "dim")] if lines else []
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from boundby.frozen import frozen
 from boundby.read.recording import Signature
 from boundby.roofline.costs import UncountedError
 from boundby.roofline.dtypes import SCALAR_TYPES, category, itemsize, parse_dtype
@@ -69,7 +70,7 @@ class Tensor:
 Slot = Tensor | tuple[Tensor, ...] | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Arguments:
     """Slots in the order of the operator's schema.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from boundby.errors import UsageError
+from boundby.frozen import frozen
 
 Origin = Literal["datasheet", "measured", "override"]
 
@@ -29,7 +30,7 @@ _BANDWIDTH = ("bw", "bandwidth", "gbs")
 _EXAMPLE = "for example --peak bf16=989,bw=4800 (TFLOP/s dense, GB/s)"
 
 
-@dataclass(frozen=True)
+@frozen
 class Ceilings:
     """Peaks of one device.
 
@@ -83,7 +84,7 @@ class Ceilings:
         return {key: point for key, point in points.items() if point is not None}
 
 
-@dataclass(frozen=True)
+@frozen
 class Peaks:
     """Figures given by the user, to replace those of the table."""
 

@@ -6,12 +6,12 @@ Figures and their documents are in ``data/devices.json``; all are dense rates.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
+from boundby.frozen import frozen
 from boundby.roofline.ceilings import Ceilings
 
 TABLE_FILE = Path(__file__).parent.parent / "data" / "devices.json"
@@ -61,7 +61,7 @@ class _Table(msgspec.Struct, frozen=True):
     devices: list[DeviceEntry]
 
 
-@dataclass(frozen=True)
+@frozen
 class DeviceMatch:
     """What the table says about a device.
 

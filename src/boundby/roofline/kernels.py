@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.read.recording import NONE, DeviceKind, Ints, Recording
 from boundby.roofline.ceilings import Ceilings
 from boundby.roofline.costs import Cost
@@ -49,7 +49,7 @@ _SIDES = {
 _DOES_PRODUCTS = np.array([family.limit == "compute" for family in Family])
 
 
-@dataclass(frozen=True)
+@frozen
 class OperatorRun:
     """One call of an operator and the device rows it launched itself.
 
@@ -70,7 +70,7 @@ class OperatorRun:
     placement: Placement | None
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelRoofs:
     """Device rows held against the ceilings, one element a row.
 
@@ -102,12 +102,6 @@ class KernelRoofs:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    @property
-    def counted_share(self) -> float:
-        """Share of the summed time whose floor is known; the rest stands where its family does."""
-        known = ~np.isnan(self.floor_ns)
-        return float(self.dur[known].sum()) / max(int(self.dur.sum()), 1)
 
     def time_by_side(self) -> dict[Side, int]:
         """Summed ns of each side; rows that run at the same time are both counted."""

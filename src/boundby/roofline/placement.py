@@ -7,9 +7,9 @@ shares read "at least".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+from boundby.frozen import frozen
 from boundby.roofline.ceilings import Ceilings
 from boundby.roofline.costs import Cost
 from boundby.roofline.widths import Width, product_width
@@ -31,7 +31,7 @@ _FEWER = re.compile(r"(?i)winograd|fft|cf32cf32|gcgemm")
 """Winograd and FFT convolutions; the latter multiply complex matrices."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Placement:
     """One cost, held against a duration and the ceilings of a device.
 
@@ -86,7 +86,7 @@ def _float32_keys(kernel_name: str) -> tuple[str, ...]:
     return _FLOAT32_KEYS.get(product_width(kernel_name), ("tf32", "float32"))
 
 
-@dataclass(frozen=True)
+@frozen
 class ComputePeak:
     """The compute roof of one kernel.
 
@@ -162,7 +162,7 @@ def place(cost: Cost, duration_ns: float, ceilings: Ceilings, kernel_name: str =
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class _Floors:
     """Least ns under each roof; None where unknown.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.read.recording import NONE, Ints
 from boundby.roofline.ceilings import Ceilings
 from boundby.roofline.families import Family
@@ -20,7 +20,7 @@ LIMITS: tuple[LimitedBy, ...] = get_args(LimitedBy)
 DOUBTS: tuple[Doubt, ...] = get_args(Doubt)
 
 
-@dataclass(frozen=True)
+@frozen
 class RoofLine:
     """Everything of one name, added up.
 
@@ -65,7 +65,7 @@ class RoofLine:
         return None if self.flops is None or not self.bytes else self.flops / self.bytes
 
 
-@dataclass(frozen=True)
+@frozen
 class RowColumns:
     """What the runs say of each row, index as in ``KernelRoofs.rows``.
 
@@ -252,7 +252,7 @@ def floors_under(roofs: KernelRoofs, ceilings: Ceilings) -> Floats:
     return floors
 
 
-@dataclass(frozen=True)
+@frozen
 class Utilisation:
     """How much of the peaks a span of time used.
 
@@ -261,15 +261,15 @@ class Utilisation:
             MFU where every product belongs to the model. Recomputed ones are in it too.
         half: The same with every product at the half-precision peak, whatever its type.
         memory: Least bytes at full bandwidth, over the span: the figure for decoding; at least.
-        flops: Of the counted products (matrix unit).
-        bytes: Least bytes of everything counted.
+        flops: Of the counted products (matrix unit); None where no operator is counted.
+        bytes: Least bytes of everything counted; None where nothing is.
     """
 
     compute: float | None
     half: float | None
     memory: float | None
-    flops: float
-    bytes: float
+    flops: float | None
+    bytes: float | None
 
 
 def utilisation(roofs: KernelRoofs, span_ns: float) -> Utilisation:
@@ -285,14 +285,15 @@ def utilisation(roofs: KernelRoofs, span_ns: float) -> Utilisation:
         for r in products
         if r.placement is not None and r.placement.compute_share is not None
     ]
-    moved = float(np.nansum(roofs.bytes))
-    flops = sum(r.cost.flops or 0.0 for r in products if r.cost is not None)
+    moved = _total(roofs.bytes)
+    counted = any(r.cost is not None for r in roofs.runs)
+    flops = sum(r.cost.flops or 0.0 for r in products if r.cost is not None) if counted else None
     bandwidth = roofs.ceilings.memory_gbs if roofs.ceilings is not None else None
     half = _half_rate(roofs.ceilings)
     return Utilisation(
         compute=sum(shares) / span_ns if shares and span_ns > 0 else None,
         half=flops / half / span_ns if half and flops and span_ns > 0 else None,
-        memory=moved / bandwidth / span_ns if bandwidth and span_ns > 0 else None,
+        memory=moved / bandwidth / span_ns if moved and bandwidth and span_ns > 0 else None,
         flops=flops,
         bytes=moved,
     )
@@ -304,9 +305,3 @@ def _half_rate(ceilings: Ceilings | None) -> float | None:
         return None
     rate = ceilings.tflops("bfloat16") or ceilings.tflops("float16")
     return None if rate is None else rate * 1e12 / NS_PER_S
-
-
-def family_shares(roofs: KernelRoofs) -> dict[Family, float]:
-    """Share of the summed device time by family."""
-    total = max(int(roofs.dur.sum()), 1)
-    return {family: ns / total for family, ns in roofs.time_by_family().items()}

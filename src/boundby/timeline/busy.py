@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.intervals import Intervals, Ints, merge, union
 from boundby.read.recording import DeviceKind, Recording
 from boundby.timeline.summary import OwnerShares
@@ -22,7 +22,7 @@ COMMUNICATION = re.compile(
 OWNERS = ("compute", "communication", "copy", "memset")
 
 
-@dataclass(frozen=True)
+@frozen
 class Busy:
     """Union of device work by owner; entry k of ``covered`` covers owners 0..k.
 

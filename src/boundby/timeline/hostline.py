@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.intervals import EMPTY, Intervals, Ints, merge, union
 from boundby.read.recording import HostKind, Recording
 from boundby.timeline.calls import SYNC_KINDS, CallKind
@@ -65,7 +65,7 @@ WAITING_FRAME = re.compile(
 """Python frames that exist only to wait, as Kineto writes them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class HostLine:
     """Coverage of the logical host line.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.read.recording import NONE, HostKind, Recording
 
 
-@dataclass(frozen=True)
+@frozen
 class Launches:
     """One row a launch, ordered by its host start.
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.read.recording import HostKind, Ints32, Recording
 from boundby.timeline.launches import Launches
@@ -32,7 +32,7 @@ MIN_PERIODIC_MATCH = 0.95
 """Share of launches that must repeat after one period."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Steps:
     """Host ranges of the steps.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from boundby.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class QueueDelay:
     """Kernel start minus launch start, microseconds, over launches onto an empty queue."""
 
@@ -13,7 +13,7 @@ class QueueDelay:
     p99: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class OwnerShares:
     """Shares of the observed window by exclusive owner; they sum to 1."""
 
@@ -24,7 +24,7 @@ class OwnerShares:
     idle: float
 
 
-@dataclass(frozen=True)
+@frozen
 class DeviceSummary:
     """The device line. All None where there is no device work."""
 
@@ -39,7 +39,7 @@ class DeviceSummary:
     shares: OwnerShares | None
 
 
-@dataclass(frozen=True)
+@frozen
 class HostSummary:
     """Shares of the observed host line spent in launch calls, operators, Python and waits."""
 

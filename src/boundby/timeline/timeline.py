@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.read.recording import NONE, Recording
 from boundby.timeline.busy import Busy, build_busy
@@ -16,7 +15,7 @@ from boundby.timeline.launches import Launches, join_launches
 from boundby.timeline.steps import Steps, find_steps
 
 
-@dataclass(frozen=True)
+@frozen
 class Timeline:
     """Host line and device line of the busiest device.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from boundby.frozen import frozen
 from boundby.read.recording import Quality
 from boundby.replay.values import Part, WaterfallPart
 from boundby.verdict.classes import (
@@ -68,7 +68,7 @@ BECAUSE: dict[Part, tuple[str, ...]] = {
 """Ids of the evidence each part rests on; those the recording lacks are left out."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Outlook:
     """The waterfall of the best estimate and of the programs that test it.
 

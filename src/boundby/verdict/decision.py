@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from boundby.frozen import frozen
 
 BoundClass = Literal[
     "launch-bound",
@@ -17,7 +18,7 @@ BoundClass = Literal[
 Strength = Literal["strong", "moderate", "weak"]
 
 
-@dataclass(frozen=True)
+@frozen
 class RunnerUp:
     """The class that came second and its share of the step."""
 
@@ -25,7 +26,7 @@ class RunnerUp:
     share: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Verdict:
     """What bounds the program.
 
@@ -42,7 +43,7 @@ class Verdict:
     undecided_reason: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Fork:
     """One fork of the method's decision tree with the branch this program took.
 
@@ -55,7 +56,7 @@ class Fork:
     answer: str
 
 
-@dataclass(frozen=True)
+@frozen
 class DecisionPath:
     """The path through the tree, the class at its leaf, and why it may differ from the verdict."""
 
@@ -64,7 +65,7 @@ class DecisionPath:
     disagreement: str | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Rung:
     """What the program is bound by before a fix, the fix (an edit id), and the step after it.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 
+from boundby.frozen import frozen
 from boundby.verdict.decision import Verdict
 
 
-@dataclass(frozen=True)
+@frozen
 class NextCommand:
     """A command worth typing next and the question (and layer) it answers."""
 

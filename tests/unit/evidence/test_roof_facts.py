@@ -45,6 +45,18 @@ def test_a_step_that_waits_for_its_host_gains_nothing():
     assert text.endswith(" of device time, and nothing of a step that waits for its host")
 
 
+def test_float32_work_under_the_memory_roof():
+    lower = replace(roofs.known().lower_precision, memory_ms=5.0, memory_half_ms=2.5)
+    some = replace(roofs.known(), lower_precision=lower)
+
+    assert facts(some)["fp32-traffic"].text == (
+        "float32 work limited by memory takes 5.00 ms a step; in 16 bits it would be 2.50 ms"
+    )
+    assert facts(some, host_sets_step=True)["fp32-traffic"].text.endswith("waits for its host")
+    assert "fp32-traffic" not in facts(roofs.known())
+    assert "fp32-traffic" not in facts(replace(some, lower_precision=None))
+
+
 def test_a_refused_figure_is_said():
     fact = facts(roofs.known())["roof-exceeded"]
 

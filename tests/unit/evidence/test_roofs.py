@@ -5,7 +5,7 @@ The device is an H200: 4800 GB/s, 67 TFLOP/s in float32, 989.5 in bfloat16.
 
 import pytest
 
-from boundby.evidence.roofs import read_roofline
+from boundby.evidence.roofs import Use, read_roofline
 from boundby.roofline.ceilings import Peaks
 from boundby.roofline.measured import MeasuredCeilings, device_key
 from operations import GEMM, KERNEL, N, Operations
@@ -76,6 +76,21 @@ def test_products_in_float32_make_use_of_their_own_roof(roofline):
     assert use.mfu_half == pytest.approx(FLOPS / 989.5e12 / 2.7e-3)
 
 
+def test_where_nothing_is_counted_the_use_is_unknown(roofline):
+    program = Operations()
+    program.trace.submit("volta_sgemm_128x64_nn", 5, start=100, dur=40)
+    found = roofline(program)
+
+    assert found.use == Use(None, None, None, None, None)
+    assert found.counted == 0
+
+
+def test_work_without_products_has_no_operations_of_products(roofline):
+    program = Operations().run("aten::add", [[N], [N], []])
+
+    assert (roofline(program).use.flops, roofline(program).use.mfu) == (0, None)
+
+
 def test_sides_keep_what_is_not_counted(roofline):
     program = product_and_sum()
     program.trace.submit("mystery", program.at + 5, start=program.free, dur=50)
@@ -87,6 +102,15 @@ def test_sides_keep_what_is_not_counted(roofline):
     assert sides["memory"].floor_ms == pytest.approx(0.12)
     assert (sides["other"].ms, sides["other"].floor_ms) == (0.05, 0.05)
     assert (sides["copy"].ms, sides["copy"].floor_ms) == (0.03, 0.03)
+
+
+def test_families_are_known_without_sizes(roofline):
+    program = Operations()
+    program.trace.submit("volta_sgemm_128x64_nn", 5, start=100, dur=40)
+    program.trace.submit("triton_red_fused_0", 15, start=200, dur=60)
+    families = roofline(program).families
+
+    assert [(row.family, row.ms) for row in families] == [("reduction", 0.06), ("matmul", 0.04)]
 
 
 def test_what_is_not_counted_is_listed_with_the_reason(roofline):

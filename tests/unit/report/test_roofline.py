@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 import roofs
+from boundby.evidence.roofs import UncountedRow, Use
 from boundby.report import markdown
 from boundby.report.document import encode
 from boundby.report.roofline_table import summary
@@ -29,6 +30,8 @@ elementwise_kernel<`|evil>             2     0.108         -         -   refused
 
 kernels, a step (1 of 1)           calls        ms   TFLOP/s      GB/s   of roof     limit   lost ms
 aten::mm                               1      21.4      51.4      37.6       77%   compute      4.99
+
+by family: matmul 99%, elementwise 1%
 
 costs more than it needs, a step             count        ms of device        GB  GB least  saves ms
 fp32-product                                     1      21.4       96%         -         -      18.5
@@ -60,6 +63,26 @@ def test_an_unknown_device_says_so_and_shows_rates():
     assert "roofs: unknown: Some Card is not in the device table" in text
     assert "51.4      37.6         -         -         -" in text
     assert "roofline   unknown: Some Card is not in the device table\n" in text
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        ("no-operator", "no operator launched the kernels"),
+        ("no-shapes", "no sizes were recorded"),
+        ("no-rule", "there is no rule for the operators"),
+    ],
+)
+def test_where_nothing_is_counted_nothing_is_zero(why, said):
+    use = Use(None, None, None, None, None)
+    row = UncountedRow("kernel", 21.4, why)
+    nothing = replace(roofs.known(), counted=0.0, use=use, uncounted=(row,))
+
+    assert summary(nothing).startswith(f"nothing is counted: {said}")
+    assert summary(replace(nothing, uncounted=())).startswith("nothing is counted: no kernel")
+    document = json.loads(encode(replace(device_bound(), roofline=nothing)))
+    jsonschema.Draft202012Validator(schema()).validate(document)
+    assert document["roofline"]["use"]["bytes"] is None
 
 
 def test_without_anything_under_the_roofs_the_table_says_so():
@@ -112,6 +135,7 @@ def test_the_document_holds_the_values():
     assert found["operators"][0]["tflops"] == 51.4
     assert (found["operators"][0]["doubt"], found["operators"][1]["doubt"]) == (None, "above-roof")
     assert found["operators"][1]["flops"] is None
+    assert found["families"][1] == {"family": "elementwise", "ms": 0.108}
     assert found["uncounted"] == [{"name": "mylib::fancy", "ms": 0.054, "why": "no-rule"}]
     assert found["wastes"][1]["least_bytes"] == 2.4e9
     assert found["lower_precision"]["bfloat16_ms"] == 1.45

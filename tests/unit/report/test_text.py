@@ -204,6 +204,7 @@ def with_scale(made, scale, strength="strong", **device):
         pytest.param(with_scale(device_bound(), 0.9, "moderate"), "", id="dense as recorded"),
         pytest.param(with_scale(launch_bound(), 0.9, "moderate"), "", id="a host class"),
         pytest.param(with_scale(launch_bound(), None), "", id="no host line"),
+        pytest.param(with_scale(device_bound(), 0.07), "", id="the step does not feel it"),
         pytest.param(undecided(), "", id="no step to doubt"),
     ],
 )
@@ -285,7 +286,7 @@ def test_a_larger_batch_is_told_in_samples():
     told = "25.2 ms (24.0 to 28.0 ms) for 8x the samples: 8.00x more samples a second"
 
     assert f"           {told}\n" in render(first, Look())
-    assert "larger-batch  alone: 8.00x more samples a second  Give" in render(second, Look())
+    assert "larger-batch  alone: 8.00x more samples/s  Give" in render(second, Look())
 
 
 def test_other_changes_are_told_alone_and_in_the_order_they_need():
@@ -311,6 +312,13 @@ def test_shares_of_kernels_say_what_they_are_shares_of():
     )
 
 
+def test_an_observed_step_has_the_unit_of_the_step():
+    made = sync_bound()
+    steps = replace(made.steps, drained_ms=1195.4, steady_ms=None)
+
+    assert "1195 ms observed; 3 steps" in render(replace(made, steps=steps), Look())
+
+
 def test_a_step_that_is_the_same_with_a_full_queue_is_told_once():
     made = sync_bound()
     steps = replace(made.steps, steady_ms=made.steps.drained_ms)
@@ -330,9 +338,17 @@ def test_a_long_title_and_versions_stay_within_the_width(width):
 
 
 def test_a_table_with_little_room_has_its_title_above_it():
-    text = render(launch_bound(), Look(width=80), Tables(ops=3))
+    text = render(launch_bound(), Look(width=60), Tables(ops=3))
 
     assert "\nops, ms a step (3 of 3)\n                     calls host self" in text
+
+
+def test_on_a_narrow_terminal_names_have_room():
+    narrow, wide = (render(launch_bound(), Look(width=each), Tables(ops=3)) for each in (80, 100))
+
+    assert "vectorized_ele...AFunctor_add>" in narrow
+    assert "host us" not in narrow
+    assert "host us" in wide
 
 
 def test_where_tree_and_verdict_differ_the_reason_is_given():

@@ -12,7 +12,7 @@ from boundby.roofline.devices import match_device
 from boundby.roofline.families import Family
 from boundby.roofline.kernels import Side, measure_kernels
 from boundby.roofline.owners import launching_operators
-from boundby.roofline.summaries import by_kernel, by_operator, family_shares, utilisation
+from boundby.roofline.summaries import by_kernel, by_operator, utilisation
 from boundby.roofline.table import CostTable
 from builders import Trace
 
@@ -303,10 +303,3 @@ def test_no_span_no_use(read):
     use = utilisation(product_and_sum(read), 0)
 
     assert (use.compute, use.memory) == (None, None)
-
-
-def test_shares_of_the_families_sum_to_one(read):
-    shares = family_shares(product_and_sum(read))
-
-    assert shares[Family.MATMUL] == pytest.approx(4 / 6)
-    assert sum(shares.values()) == pytest.approx(1)

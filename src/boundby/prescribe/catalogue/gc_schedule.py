@@ -5,7 +5,7 @@ from __future__ import annotations
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import PAYS, share
+from boundby.prescribe.readings import PAYS, millis
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -32,7 +32,8 @@ def _seen(case: Case) -> tuple[float | None, float | None]:
 
 def most(case: Case) -> float:
     """All collections, but no more than the Python of the step."""
-    return min((_seen(case)[1] or 0.0) / case.step.estimate, share(case, "python"))
+    spent = min(_seen(case)[1] or 0.0, millis(case, "python"))
+    return spent / (case.step.estimate or 1.0)
 
 
 RULE = Rule(

@@ -7,9 +7,9 @@ The math backend needs no rule of its own: its products and softmax are recorded
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from boundby.frozen import frozen
 from boundby.roofline.arguments import BATCH, IMAGES, Arguments, Tensor
 from boundby.roofline.costs import Cost, UncountedError, count
 from boundby.roofline.operators.rule import Rule, moved, size
@@ -20,7 +20,7 @@ Mask = Literal["none", "top left", "bottom right"]
 """Which corner of the score matrix a causal mask starts in."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Extent:
     """Sizes of one attention call: sequences, heads, queries and keys of a sequence, widths."""
 

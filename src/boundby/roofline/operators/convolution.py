@@ -8,14 +8,14 @@ the input positions. Winograd and FFT algorithms do fewer operations than this.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from boundby.frozen import frozen
 from boundby.roofline.arguments import Arguments, Shape, Tensor
 from boundby.roofline.costs import Cost, UncountedError, count
 from boundby.roofline.operators.rule import Rule, moved, size
 
 
-@dataclass(frozen=True)
+@frozen
 class Geometry:
     """How the kernel moves over the input; one number a spatial dimension."""
 

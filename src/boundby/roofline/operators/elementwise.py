@@ -7,9 +7,10 @@ type of the result torch's promotion: operands without dimensions only lift the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from boundby.frozen import frozen
 from boundby.roofline.arguments import Arguments, Shape, Tensor
 from boundby.roofline.costs import Cost, UncountedError, count
 from boundby.roofline.dtypes import category, promote
@@ -18,7 +19,7 @@ from boundby.roofline.operators.rule import Rule, broadcast, moved, size
 Result = Literal["promoted", "bool", "float"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Formula:
     """An elementwise formula.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from boundby.frozen import frozen
 from boundby.roofline.arguments import Tensor
 from boundby.roofline.ceilings import Ceilings
 from boundby.roofline.costs import Cost
@@ -25,7 +26,7 @@ FLOAT32_SHARE = 0.2
 """Of a third of the TF32 peak (H200, memory-efficient attention in float32: 34 TFLOP/s)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class WrittenAttention:
     """Attention that stores its scores.
 
@@ -82,7 +83,8 @@ def _score_bytes(
     operands = _operands(call)
     if operands is None:
         return run.cost.bytes
-    nearest = min(softmax, key=lambda other: abs(other - at))
+    after = bisect_left(softmax, at)
+    nearest = min(softmax[max(after - 1, 0) : after + 1], key=lambda other: abs(other - at))
     tensors = call_of[runs[nearest].row].tensors(1)
     scores = tensors[0].numel if tensors else 0
     written = _written(*operands)

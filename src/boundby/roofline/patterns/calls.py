@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+from boundby.frozen import frozen
 from boundby.read.recording import NONE
 from boundby.roofline.arguments import Arguments, Tensor, decode
 from boundby.roofline.costs import UncountedError
@@ -15,7 +15,7 @@ ATTAINABLE = 0.88
 """Share of the memory roof that a plain streaming kernel reaches (H200: 4.2 of 4.8 TB/s)."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Call:
     """All runs of one operator with one signature.
 
@@ -28,11 +28,6 @@ class Call:
     name: str
     arguments: Arguments | None
     runs: tuple[OperatorRun, ...]
-
-    @property
-    def ns(self) -> int:
-        """Device time of all runs."""
-        return sum(run.duration_ns for run in self.runs)
 
     def tensors(self, slots: int) -> list[Tensor]:
         """Tensors in the leading slots."""

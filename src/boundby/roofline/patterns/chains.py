@@ -8,10 +8,10 @@ less where autograd keeps an intermediate for the backward pass.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from boundby.frozen import frozen
 from boundby.read.recording import Ints
 from boundby.roofline.arguments import Tensor
 from boundby.roofline.kernels import KernelRoofs, OperatorRun
@@ -23,7 +23,7 @@ ROW_WISE = ("native_layer_norm", "_fused_rms_norm", "_softmax", "_log_softmax", 
 MOVES = ("copy_", "clone", "_to_copy")
 
 
-@dataclass(frozen=True)
+@frozen
 class Chain:
     """Consecutive kernels over equally many elements.
 
@@ -45,7 +45,7 @@ class Chain:
         return self.bytes / self.fused_bytes if self.fused_bytes else 1.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Chains:
     """All chains of a recording.
 
@@ -65,7 +65,7 @@ class Chains:
     saved_ns: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class _Link:
     call: Call
     run: OperatorRun

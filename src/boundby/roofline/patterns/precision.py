@@ -6,8 +6,7 @@ bound by memory gains the ratio of the element sizes. Neither helps a step that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from boundby.frozen import frozen
 from boundby.roofline.kernels import KernelRoofs, OperatorRun, Side
 from boundby.roofline.patterns.calls import memory_ns
 
@@ -15,7 +14,7 @@ HALF = 0.5
 """Bytes of half precision over those of float32."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Precision:
     """Float32 work that a lower precision would speed up.
 
