@@ -32,7 +32,9 @@ def test_commands_in_the_readme_exist(command):
     assert shlex.split(command)[1] in COMMANDS
 
 
-@pytest.mark.parametrize("command", [c for c in CONSOLE if c.startswith("make")])
+@pytest.mark.parametrize(
+    "command", [f"make {t}" for c in CONSOLE if c.startswith("make") for t in c.split()[1:]]
+)
 def test_targets_in_the_readme_exist(command):
     makefile = (README.parent / "Makefile").read_text("utf-8")
     assert re.search(rf"^{shlex.split(command)[1]}:", makefile, re.MULTILINE)

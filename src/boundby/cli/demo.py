@@ -53,14 +53,18 @@ def command(
     name = name or DEFAULT
     if name not in DEMOS:
         raise UsageError(f"no demo {name!r}", "boundby demo --list")
+    _report(name, peak, output, (ops, ranges, roofline))
+
+
+def _report(name: str, peak: str | None, output: Output, wanted: tuple[int, bool, bool]) -> None:
     from boundby.cli.answer import deliver, known_roofs
+    from boundby.cli.demos import DEMOS
     from boundby.report.text import Tables
 
     roofs = known_roofs(peak)
     given = f"--peak {shlex.quote(peak)}" if peak else ""
     output.note(f"demo {name}: {DEMOS[name]}\n")
-    tables = Tables(ops, ranges, roofline)
-    deliver([_diagnose(name, roofs, given)], output, tables, are_many=False)
+    deliver([_diagnose(name, roofs, given)], output, Tables(*wanted), are_many=False)
 
 
 def _diagnose(name: str, roofs: Roofs, given: str) -> Diagnosis:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable
-from typing import get_args
+from typing import TYPE_CHECKING, TypedDict, get_args
 
 import click
 
@@ -13,6 +13,14 @@ from boundby.cli.help import examples
 from boundby.cli.output import Function, Output, output_options, peak_option, table_options
 from boundby.errors import BoundbyError
 from boundby.verdict.decision import BoundClass
+
+if TYPE_CHECKING:
+    from boundby.report.text import Tables
+
+Told = TypedDict(
+    "Told", {"--step-ms": float | None, "--submit-ms": float | None, "--peak": str | None}
+)
+"""What the user knows about the program, by option."""
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
 
@@ -70,28 +78,39 @@ def command(
     Give --step-ms when you know it: the profiler slows the host, and a measured step takes out
     exactly what it added.
     """
+    from boundby.report.text import Tables
+
+    told: Told = {"--step-ms": step_ms, "--submit-ms": submit_ms, "--peak": peak}
+    tables = Tables(ops, ranges, roofline)
+    return _report(paths, told, expect, output, tables)
+
+
+def _report(
+    paths: tuple[str, ...], told: Told, expect: str | None, output: Output, tables: Tables
+) -> int:
+    """Diagnose and report one file after the other; the exit code."""
     from boundby.cli.answer import check_expected, deliver, diagnose_all, keep_given, known_roofs
     from boundby.diagnose import Options
     from boundby.read.release import return_large_arrays
-    from boundby.report.text import Tables
 
     return_large_arrays()
     failures: list[BoundbyError] = []
-    options = Options(step_ms=step_ms, submit_ms=submit_ms, **known_roofs(peak))
-    given = _given({"--step-ms": step_ms, "--submit-ms": submit_ms, "--peak": peak})
-    diagnoses = keep_given(diagnose_all(paths, options, failures), given)
-    done = deliver(diagnoses, output, Tables(ops, ranges, roofline), are_many=len(paths) > 1)
+    options = Options(
+        step_ms=told["--step-ms"], submit_ms=told["--submit-ms"], **known_roofs(told["--peak"])
+    )
+    diagnoses = keep_given(diagnose_all(paths, options, failures), _typed_again(told))
+    done = deliver(diagnoses, output, tables, are_many=len(paths) > 1)
     if failures:
         return max(error.exit_code for error in failures)
     check_expected(done, expect)
     return 0
 
 
-def _given(options: dict[str, float | str | None]) -> str:
-    """What the user told about the program, as it is typed again."""
-    told = {name: value for name, value in options.items() if value is not None}
-    return " ".join(f"{name} {_typed(value)}" for name, value in told.items())
+def _typed_again(told: Told) -> str:
+    """What the user told about the program, as it is typed."""
+    known = {name: value for name, value in told.items() if value is not None}
+    return " ".join(f"{name} {_typed(value)}" for name, value in known.items())
 
 
-def _typed(value: float | str) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else shlex.quote(value)
+def _typed(value: object) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else shlex.quote(str(value))
