@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,12 +14,14 @@ BLOCK = re.compile(re.escape(MARK) + r"\n+(```text\n.*?```\n)?", re.DOTALL)
 
 
 def demo_output() -> str:
-    """What ``boundby demo`` writes into a pipe."""
+    """What ``boundby demo`` writes into a pipe, however wide the terminal is."""
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     done = subprocess.run(
         [sys.executable, "-m", "boundby", "demo", "--quiet"],
         capture_output=True,
         check=True,
         encoding="utf-8",
+        env=environment,
     )
     return done.stdout
 

@@ -14,7 +14,6 @@ from boundby.evidence.phases import BACKWARD
 from boundby.evidence.scores import BATCHED, by_hand
 from boundby.frozen import frozen
 from boundby.intervals import Ints
-from boundby.roofline.arguments import Tensor, decode
 from boundby.roofline.families import Family, classify_kernel
 
 FORWARD_SOFTMAX = re.compile(r"^aten::(_softmax|_masked_softmax)$")
@@ -77,13 +76,9 @@ def _masked(launched: Launched, softmax: Ints) -> bool:
 
 
 def _first_bytes(launched: Launched, launch: int) -> float:
-    signature = launched.signature(launch)
-    tensor = _tensor(decode(signature).slots[0]) if signature and signature.dims else None
+    arguments = launched.arguments(int(launched.signatures()[launch]))
+    tensor = arguments.optional(0) if arguments else None
     return tensor.bytes if tensor and not math.isnan(tensor.bytes) else 0.0
-
-
-def _tensor(slot: object) -> Tensor | None:
-    return slot if isinstance(slot, Tensor) else None
 
 
 def _recomputes_prefix(launched: Launched) -> bool | None:

@@ -17,7 +17,7 @@ from boundby.intervals import EMPTY, Ints
 from boundby.read.recording import NONE, Recording
 from boundby.timeline.nesting import parents
 
-FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<function>.+)$")
+FRAME = re.compile(r"^(?P<file>.+)\((?P<line>[0-9]{1,9})\): (?P<function>.+)$")
 """``train.py(42): step``: file, first line of the definition, function."""
 NOTEBOOK = "<ipython-input"
 LIBRARY_PATH = re.compile(

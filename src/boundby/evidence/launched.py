@@ -13,7 +13,7 @@ from boundby.evidence.optree import OpTree, build_op_tree, holders
 from boundby.evidence.phases import OPTIMIZER
 from boundby.frozen import frozen
 from boundby.intervals import Intervals, Ints, union
-from boundby.read.recording import NONE, DeviceKind, HostKind, Signature
+from boundby.read.recording import NONE, DeviceKind, HostKind
 from boundby.roofline.arguments import Arguments, decode
 from boundby.roofline.costs import UncountedError
 from boundby.timeline.hostline import LineKind
@@ -140,11 +140,6 @@ class Launched:
             return decode(self.timeline.recording.signatures[signature])
         except UncountedError:
             return None
-
-    def signature(self, launch: int) -> Signature | None:
-        """Arguments of the innermost operator of a launch, where they were recorded."""
-        index = int(self.signatures()[launch])
-        return None if index == NONE else self.timeline.recording.signatures[index]
 
 
 def build_launched(timeline: Timeline, tree: OpTree | None = None) -> Launched:

@@ -9,7 +9,7 @@ import numpy as np
 from boundby.evidence.launched import Launched
 from boundby.evidence.naming import Bools
 from boundby.intervals import Ints
-from boundby.roofline.arguments import MATRIX, VECTOR, Tensor
+from boundby.roofline.arguments import MATRIX, MAX_ELEMENTS, VECTOR, Tensor
 
 BATCHED = re.compile(r"^aten::(bmm|baddbmm)$")
 PRODUCT = re.compile(r"^aten::(bmm|baddbmm|mm|addmm|_scaled_mm)$")
@@ -120,7 +120,9 @@ def _written(tensors: list[Tensor]) -> int:
     if len(tensors) <= VECTOR:
         return NO_TENSOR
     a, b = tensors[-2:]
-    return a.numel // max(a.shape[-1], 1) * b.shape[-1] if a.shape and b.shape else NO_TENSOR
+    if not a.shape or not b.shape:
+        return NO_TENSOR
+    return min(a.numel // max(a.shape[-1], 1) * b.shape[-1], MAX_ELEMENTS)
 
 
 def _tensors(launched: Launched, signature: int) -> list[Tensor]:

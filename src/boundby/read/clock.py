@@ -39,16 +39,22 @@ def _far(start: Ints, low: int, high: int) -> Array:
     return (start < low) | (start > high)
 
 
+def _middle(start: Ints) -> int:
+    """The median as one of the times: a mean of two could be near none of them."""
+    half = len(start) // 2
+    return int(np.partition(start, half)[half])
+
+
 def _window(host: Table, device: Table) -> tuple[int, int] | None:
     if length(host):
         start = host["start"]
-        middle = int(np.median(start))
+        middle = _middle(start)
         near = np.abs(start - middle) <= FAR_NS
         low, high = int(start[near].min()), int((start + host["dur"])[near].max())
         slack = max(SLACK_NS, high - low)
         return low - slack, high + slack
     if length(device):
-        middle = int(np.median(device["start"]))
+        middle = _middle(device["start"])
         return middle - FAR_NS, middle + FAR_NS
     return None
 

@@ -102,6 +102,14 @@ def _is_inexact(events: list[Event], text: bytes) -> bool:
     return first >= EXACT_BELOW_US and _LARGE_FRACTION.search(text) is not None
 
 
+def _untyped(entry: Raw) -> object:
+    """An entry as plain values; None where a number in it is beyond every type."""
+    try:
+        return msgspec.json.decode(entry)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
 def _rebuild(entry: object) -> ExactEvent | None:
     """An event from any JSON object, field by field; None if it is no object."""
     if not isinstance(entry, dict):
@@ -188,4 +196,4 @@ class EventDecoder:
         try:
             return self._entry.decode(entry)
         except msgspec.ValidationError:
-            return _rebuild(msgspec.json.decode(entry))
+            return _rebuild(_untyped(entry))

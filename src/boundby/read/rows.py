@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -19,11 +19,13 @@ from boundby.units import NS_PER_US
 Buffer = bytes | msgspec.Raw
 LATEST_US = 9.0e15
 """Times beyond this do not fit into int64 nanoseconds; no clock shows them (year 2255)."""
+LONGEST_NS = 24 * 3600 * 10**9
+"""An event of more than a day is damage; sums of a hundred thousand such still fit into int64."""
 MAX_SIGNATURES = 500_000
 MAX_SIGNATURE_BYTES = 64 << 20
 UNSIGNED_NONE = 0xFFFFFFFF
 """How some producers write a stream of -1."""
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 HOST_COLUMNS: dict[str, type[np.generic]] = {
     "start": np.int64,
@@ -119,7 +121,7 @@ def decimal_ns(value: Decimal | float) -> int | None:
         if not abs(exact) < Decimal(LATEST_US):
             return None
         return int((exact * NS_PER_US).to_integral_value())
-    except (InvalidOperation, TypeError, ValueError):
+    except (ArithmeticError, TypeError, ValueError):
         return None
 
 
@@ -146,7 +148,7 @@ def timed(events: list[Event]) -> tuple[list[Event], Ints, Ints]:
     """The events with a usable time, their starts and durations in int64 ns."""
     start, starts_well = _nanoseconds([event.ts for event in events])
     dur, lasts_well = _nanoseconds([event.dur for event in events])
-    good = starts_well & lasts_well & (dur >= 0)
+    good = starts_well & lasts_well & (dur >= 0) & (dur <= LONGEST_NS)
     if good.all():
         return events, start, dur
     kept = [event for event, keep in zip(events, good, strict=True) if keep]

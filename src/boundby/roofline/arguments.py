@@ -20,6 +20,9 @@ Shape = tuple[int, ...]
 VECTOR, MATRIX, BATCH, IMAGES = 1, 2, 3, 4
 """Ranks: a vector, a matrix, a batch of matrices, a batch of images or of attention heads."""
 
+MAX_ELEMENTS = 1 << 62
+"""More elements than any address space holds: the sizes are damage, not a tensor."""
+
 _NO_TENSOR = {"Scalar", "ScalarList", "GenericList", "Generic", "TensorList", "OptionalTensorList"}
 
 
@@ -115,7 +118,7 @@ class Arguments:
         if text:
             try:
                 return tuple(int(float(item)) for item in text.strip("[]").split(",") if item)
-            except ValueError as error:
+            except (ValueError, OverflowError) as error:
                 raise UncountedError from error
         if default is None:
             raise UncountedError
@@ -179,7 +182,7 @@ def _array(raw: bytes) -> list[object]:
         return []
     try:
         value: object = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UncountedError from error
     if not isinstance(value, list):
         raise UncountedError
@@ -214,6 +217,8 @@ def _slot(dims: object, recorded: str | None, strides: object, element: str) -> 
 
 def _tensor(dims: object, dtype: str, strides: object) -> Tensor | None:
     if not isinstance(dims, list) or not all(isinstance(n, int) and n >= 0 for n in dims):
+        return None
+    if math.prod(dims) > MAX_ELEMENTS:
         return None
     known = isinstance(strides, list) and len(strides) == len(dims)
     if isinstance(strides, list) and known and all(isinstance(stride, int) for stride in strides):

@@ -18,7 +18,7 @@ from boundby.read.recording import HostKind, Ints32, Recording
 from boundby.timeline.launches import Launches
 
 StepSource = Literal["ProfilerStep", "user ranges", "optimizer", "loader", "periodicity", "window"]
-_PROFILER_STEP = re.compile(r"^ProfilerStep#(\d+)$")
+_PROFILER_STEP = re.compile(r"^ProfilerStep#(\d{1,18})$")
 _OPTIMIZER = re.compile(r"^Optimizer\.step#")
 LOADER = re.compile(r"^enumerate\(DataLoader\)#|DataLoader.*__next__")
 _OWN = re.compile(r"^(Optimizer\.|ProfilerStep|enumerate\(DataLoader\)|## |nccl:|c10d::|gloo:|\[)")
@@ -58,13 +58,21 @@ class Steps:
 def find_steps(recording: Recording, launches: Launches) -> Steps:
     """The steps of a recording, by the best source it has."""
     return (
-        _profiler_steps(recording)
-        or _user_ranges(recording, launches)
-        or _optimizer_steps(recording)
-        or _loader_steps(recording)
-        or _periodic_steps(recording, launches)
+        _lasting(_profiler_steps(recording))
+        or _lasting(_user_ranges(recording, launches))
+        or _lasting(_optimizer_steps(recording))
+        or _lasting(_loader_steps(recording))
+        or _lasting(_periodic_steps(recording, launches))
         or _whole_window(recording)
     )
+
+
+def _lasting(steps: Steps | None) -> Steps | None:
+    """Steps without those that take no time at all; None where nothing is left."""
+    if steps is None:
+        return None
+    lasts = steps.end > steps.start
+    return Steps(steps.start[lasts], steps.end[lasts], steps.source) if lasts.any() else None
 
 
 def _named_rows(recording: Recording, pattern: re.Pattern[str]) -> Ints:
@@ -182,8 +190,10 @@ def find_period(sequence: Ints | Ints32) -> int | None:
 
 
 def _whole_window(recording: Recording) -> Steps:
-    """The span of host and device rows as one step."""
+    """The span of host and device rows as one step; the recorded window where there are none."""
     spans = [e for e in (recording.host, recording.device) if len(e)]
-    start = min(int(e.start.min()) for e in spans)
-    end = max(int(e.end.max()) for e in spans)
-    return Steps(np.array([start]), np.array([end]), "window")
+    start, end = recording.window_ns
+    if spans:
+        start = min(int(e.start.min()) for e in spans)
+        end = max(int(e.end.max()) for e in spans)
+    return Steps(np.array([start]), np.array([max(end, start + 1)]), "window")

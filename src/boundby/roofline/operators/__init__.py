@@ -81,5 +81,5 @@ def cost_of(op_name: str, signature: Signature, element: str = "") -> Cost | Non
     try:
         arguments = decode(signature, element)
         return rule(arguments) if rule is not None else generated_cost(op_name, arguments)
-    except (UncountedError, IndexError, ValueError, ZeroDivisionError):
+    except (UncountedError, IndexError, ValueError, ArithmeticError):
         return None
