@@ -69,7 +69,7 @@ def measure_host(timeline: Timeline) -> HostSummary:
     total = float(time.sum() - time[LineKind.OVERHEAD])
     if total <= 0:
         return HostSummary(None, None, None, None)
-    held = _held_by_copies(timeline)
+    held = min(_held_by_copies(timeline), float(time[LineKind.LAUNCH]))
     time[LineKind.LAUNCH] -= held
     waits = held + time[LineKind.SYNC] + time[LineKind.CARRIER] + time[LineKind.LOADER]
     return HostSummary(
@@ -81,7 +81,7 @@ def measure_host(timeline: Timeline) -> HostSummary:
 
 
 def _held_by_copies(timeline: Timeline) -> float:
-    """Ns inside steps in launch calls that are copies holding the host."""
+    """Ns in launch calls of steps that are copies holding the host, also past the end of a step."""
     copies = blocking_copies(timeline) & (timeline.launch_step != NONE)
     held = union(timeline.launches.start[copies], timeline.launches.end[copies])
     own = timeline.line.time_by_kind(held.start, held.end)[:, LineKind.LAUNCH]
