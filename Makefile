@@ -41,7 +41,7 @@ coverage: $(VENV)/.test ## run all tests and show the branches that none of them
 accuracy: $(VENV)/.base ## measure boundby on labelled recordings (BOUNDBY_SHARED, or ../shared) and write docs/accuracy.md
 	@$(BIN)/python -m tools.accuracy $(ARGS)
 
-bench-ingest: $(VENV)/.base ## time and memory to read a large synthetic trace (ARGS="--mb 500")
+bench-ingest: $(VENV)/.base ## time and memory to read synthetic traces, beside json.load (ARGS="--mb 500")
 	@$(BIN)/python -m tools.bench_ingest $(ARGS)
 
 clean: ## remove caches and build output

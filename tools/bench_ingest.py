@@ -1,15 +1,17 @@
-"""Time and memory of ``boundby trace`` on a large trace: ``python -m tools.bench_ingest``.
+"""Time and memory of ``boundby trace`` beside other readers: ``python -m tools.bench_ingest``.
 
-The trace is synthetic. It has the text layout and the mix of events of a Kineto file recorded with
-shapes: operators, launches, kernels and flow arrows. Its times are regular, so it says nothing
-about verdicts.
+The traces are synthetic. Without a generator of more kinds the text of this file is written. It
+has the text layout and the mix of events of a Kineto file recorded with shapes: operators,
+launches, kernels and flow arrows. The times are regular, so they say nothing about verdicts.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,11 +19,19 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 BYTES_PER_MB = 1_000_000
 OPS_PER_STEP = 400
 OP_US = 10.0
 STEP_US = OPS_PER_STEP * OP_US
+
+PAIRS = 9
+HTA = (
+    "import sys; from hta.trace_analysis import TraceAnalysis; "
+    "TraceAnalysis(trace_files={0: sys.argv[2]}, trace_dir=sys.argv[1])"
+    ".get_temporal_breakdown(visualize=False)"
+)
 
 # ru_maxrss counts KiB on Linux and bytes on macOS.
 MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
@@ -138,26 +148,67 @@ def measure(command: list[str]) -> Usage:
     return Usage(seconds, usage.ru_maxrss * MAXRSS_BYTES)
 
 
+def write_traces(folder: Path, megabytes: float) -> tuple[Path, Path]:
+    """A trace of that size, plain and compressed.
+
+    By the generator of BOUNDBY_SHARED where there is one, else the regular one of this file.
+    """
+    plain = folder / f"{megabytes:g}mb.json"
+    generator = Path(os.environ.get("BOUNDBY_SHARED", "../shared")) / "tracegen.py"
+    if generator.exists():
+        command = [sys.executable, str(generator), str(plain), "--mb", f"{megabytes:g}"]
+        subprocess.run(command, check=True, capture_output=True)
+    else:
+        with plain.open("w", encoding="utf-8") as out:
+            out.writelines(synthetic_trace(int(megabytes * BYTES_PER_MB)))
+    packed = plain.with_name(plain.name + ".gz")
+    with plain.open("rb") as read, gzip.open(packed, "wb", compresslevel=6) as written:
+        shutil.copyfileobj(read, written, 1 << 20)
+    return plain, packed
+
+
+def compare(trace: Path, hta: str | None) -> dict[str, Usage]:
+    """What boundby, json.load and, where given, HolisticTraceAnalysis take for one trace."""
+    opener = "gzip.open" if trace.suffix == ".gz" else "open"
+    load = f"import gzip, json, sys; json.load({opener}(sys.argv[1], 'rb'))"
+    commands = {
+        "boundby": [sys.executable, "-m", "boundby", "trace", str(trace), "--json"],
+        "json.load": [sys.executable, "-c", load, str(trace)],
+    }
+    if hta:
+        commands["HTA"] = [hta, "-c", HTA, str(trace.parent), str(trace)]
+    return {name: measure(command) for name, command in commands.items()}
+
+
+def small_ratio() -> float:
+    """Time of a trace under 1 MB over that of the imports alone: middle of interleaved pairs."""
+    small = Path(__file__).parent.parent / "src/boundby/data/demo_item_each_layer.json.gz"
+    imports = [sys.executable, "-c", "import numpy, click, rich"]
+    trace = [sys.executable, "-m", "boundby", "trace", str(small)]
+    measure(imports), measure(trace)
+    return median(measure(trace).seconds / measure(imports).seconds for _ in range(PAIRS))
+
+
 def main() -> None:
-    """Write the trace, read it, print what both took."""
+    """Write traces, read them, print what each took and the ratios."""
     parser = argparse.ArgumentParser(prog="python -m tools.bench_ingest")
-    parser.add_argument("--mb", type=float, default=100, help="size of the trace (default: 100)")
+    parser.add_argument("--mb", type=float, nargs="+", default=[10, 100, 500], help="sizes")
+    parser.add_argument("--hta", metavar="PYTHON", help="a Python that has HolisticTraceAnalysis")
     arguments = parser.parse_args()
-    imports = measure([sys.executable, "-c", "import numpy, click, rich"])
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "synthetic.json"
-        with trace.open("w", encoding="utf-8") as out:
-            out.writelines(synthetic_trace(int(arguments.mb * BYTES_PER_MB)))
-        megabytes = trace.stat().st_size / BYTES_PER_MB
-        read = measure([sys.executable, "-m", "boundby", "trace", str(trace), "--json"])
     print(f"{platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores")
-    print("| what | seconds | peak MB |")
-    print("| --- | --- | --- |")
-    for what, usage in (
-        ("import numpy, click, rich", imports),
-        (f"boundby trace, {megabytes:.0f} MB", read),
-    ):
-        print(f"| {what} | {usage.seconds:.2f} | {usage.peak_bytes / BYTES_PER_MB:.0f} |")
+    print(f"trace under 1 MB: {small_ratio():.2f} times `import numpy, click, rich`")
+    print("| trace | reader | seconds | peak MB | times boundby's seconds | times its peak |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for megabytes in arguments.mb:
+        with tempfile.TemporaryDirectory() as folder:
+            for trace in write_traces(Path(folder), megabytes):
+                found = compare(trace, arguments.hta)
+                own = found["boundby"]
+                for name, usage in found.items():
+                    seconds = f"{usage.seconds:.2f} | {usage.peak_bytes / BYTES_PER_MB:.0f}"
+                    times = f"{usage.seconds / own.seconds:.1f}"
+                    peak = f"{usage.peak_bytes / own.peak_bytes:.1f}"
+                    print(f"| {trace.name} | {name} | {seconds} | {times} | {peak} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -139,9 +139,28 @@ def plan(*, as_json: bool, target: str | None, force: bool, verbose: bool, quiet
             f"{target}: no report format has the extension {path.suffix!r}",
             f"use {', '.join(FORM_OF)}",
         )
-    if path.exists() and not force:
+    if not force and _exists(path):
         raise _would_overwrite(path)
     return Output(form, path, force, verbose, quiet)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise BoundbyError(
+            f"{path}: cannot write: {error.strerror}", "name another file with -o"
+        ) from None
+
+
+def keep_apart(output: Output, inputs: Iterable[str]) -> None:
+    """Raise UsageError where the result would be written over what it was made from."""
+    target = output.path
+    if target is None or not _exists(target):
+        return
+    for path in map(Path, inputs):
+        if _exists(path) and target.samefile(path):
+            raise UsageError(f"{target}: is what the report is made from", "name another file")
 
 
 def _would_overwrite(path: Path) -> UsageError:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, TypedDict, get_args
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.output import Function, Output, output_options, peak_option, table_options
+from boundby.cli.output import (
+    Function,
+    Output,
+    keep_apart,
+    output_options,
+    peak_option,
+    table_options,
+)
 from boundby.errors import BoundbyError
 from boundby.verdict.decision import BoundClass
 
@@ -80,6 +87,7 @@ def command(
     """
     from boundby.report.text import Tables
 
+    keep_apart(output, paths)
     told: Told = {"--step-ms": step_ms, "--submit-ms": submit_ms, "--peak": peak}
     tables = Tables(ops, ranges, roofline)
     return _report(paths, told, expect, output, tables)

@@ -24,7 +24,11 @@ def read_recording(path: str | Path) -> Recording:
     from boundby.read.folder import read_folder  # noqa: PLC0415
 
     place = Path(path)
+    if not str(path):
+        raise UnreadableError("the path is empty", "name a file or a folder")
     try:
+        if place.exists() and not (place.is_dir() or place.is_file()):
+            raise UnreadableError(f"{place} is no file", "save its content to a file first")
         return read_folder(place) if place.is_dir() else read_file(place)
     except FileNotFoundError as error:
         raise UnreadableError(f"{place} does not exist", "check the path") from error

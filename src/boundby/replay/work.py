@@ -70,9 +70,12 @@ def _extents(timeline: Timeline, rows: Ints, item: Ints, count: int) -> tuple[In
     np.minimum.at(start, item, work.start[rows])
     np.maximum.at(end, item, work.end[rows])
     busy = end - start
-    for shared in np.flatnonzero(np.bincount(item, minlength=count) > 1):
-        mine = rows[item == shared]
-        busy[shared] = union(work.start[mine], work.end[mine]).total
+    order = rows[np.argsort(item, kind="stable")]
+    first, last = work.start[order], work.end[order]
+    upto = np.concatenate(([0], np.cumsum(np.bincount(item, minlength=count))))
+    for shared in np.flatnonzero(np.diff(upto) > 1).tolist():
+        mine = slice(upto[shared], upto[shared + 1])
+        busy[shared] = union(first[mine], last[mine]).total
     return start, end, busy
 
 

@@ -11,9 +11,19 @@ import unicodedata
 from functools import lru_cache
 
 HOME = re.compile(
-    r"(?<![\w.~-])(?:(?:/home|/Users|[A-Za-z]:[\\/]+Users)[\\/]+[^\\/\s\"']+|/root(?![\w.-]))"
+    r"""(?<![\w.~-])(?:
+        (?: [\\/]+homes?
+          | (?:[\\/]+[\w.-]+){1,2}?[\\/]+homes?(?=[\\/]+[^\\/\s"']+[^\\/"']*[\\/])
+          | (?:[\\/]+(?:private|data|export|mnt|var|nfs|net|(?:mnt[\\/]+)?[a-z]))?[\\/]+users
+          | [a-z]:[\\/]+users
+          | [\\/]{2}[\w.-]+[\\/]+users
+        )
+        [\\/]+[^\\/\s"']+(?:(?:\ [^\\/\s"']+){1,2}(?=[\\/]))?
+      | /root(?![\w.-])
+    )""",
+    re.IGNORECASE | re.VERBOSE,
 )
-"""A home folder: its name is mostly a person's."""
+"""A home folder: its name is mostly a person's. Where homes are mounted is told by its path."""
 
 CAST = re.compile(r"\((?:unsigned )?(?:bool|char|short|int|long)(?: long)?\)")
 """What a demangler writes before a template argument that is a number."""

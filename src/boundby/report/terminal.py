@@ -90,6 +90,7 @@ def _styled(lines: Iterable[Line]) -> str:
     target = io.StringIO()
     console = Console(
         file=target,
+        width=WIDEST,  # lines are laid out already
         force_terminal=True,
         color_system="standard",
         legacy_windows=False,

@@ -112,7 +112,7 @@ _NAMES: tuple[tuple[Family, str], ...] = (
     (
         Family.CAST,
         (
-            r"(?i)\w+16(to\w+)?_copy_kernel|float8_copy|_copy_kernel_cuda.*LoadWithCast"
+            r"(?i)16(to\w+)?_copy_kernel|float8_copy|_copy_kernel_cuda.*LoadWithCast"
             r"|SubTensorOpWithCast|cast_kernel|castTensor|convert_\w*(fp8|bf16|fp16)|quantize|to_fp8"
             r"|per_token_(group_)?quant"
         ),
@@ -161,7 +161,7 @@ _NAMES: tuple[tuple[Family, str], ...] = (
         Family.MEMSET,
         r"(?i)FillFunctor|(?<!masked_)fill_kernel|memset|fillBuffer|zero_kernel|set_kernel",
     ),
-    (Family.FFT, r"(?i)\w*_fft|fft_|cufft|rocfft|multi_bluestein"),
+    (Family.FFT, r"(?i)_fft|fft_|cufft|rocfft|multi_bluestein"),
     (
         Family.REDUCTION,
         (

@@ -124,7 +124,7 @@ def store(measured: MeasuredCeilings, folder: Path) -> Path:
 def load_all(folder: Path | None) -> tuple[MeasuredCeilings, ...]:
     """Everything stored; files that are none, or of another version, are passed over."""
     found = []
-    for path in sorted((folder / FOLDER).glob("*.json")) if folder else ():
+    for path in _stored(folder / FOLDER) if folder else ():
         try:
             each = msgspec.json.decode(path.read_bytes(), type=MeasuredCeilings)
         except (OSError, msgspec.DecodeError):
@@ -132,3 +132,11 @@ def load_all(folder: Path | None) -> tuple[MeasuredCeilings, ...]:
         if each.schema_version == SCHEMA_VERSION:
             found.append(each)
     return tuple(found)
+
+
+def _stored(folder: Path) -> list[Path]:
+    """The files of a folder; none where it may not be entered or its name is no path."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == ".json")
+    except OSError:
+        return []

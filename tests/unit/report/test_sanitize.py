@@ -37,6 +37,14 @@ def test_what_is_not_printable_is_written_out(hostile, safe):
         ("/rooted/train.py", "/rooted/train.py"),
         ("aten::add/home", "aten::add/home"),
         ('"/home/bob/x", "/home/carol"', '"~/x", "~"'),
+        ("/mnt/home/alice/train.py(3): f", "~/train.py(3): f"),
+        ("/data/users/alice/train.py(3): f", "~/train.py(3): f"),
+        ("/mnt/c/Users/alice/train.py(3): f", "~/train.py(3): f"),
+        (r"c:\users\alice\train.py(3): f", r"~\train.py(3): f"),
+        (r"\\server\Users\alice\train.py(3): f", r"~\train.py(3): f"),
+        ("/Users/Jane Doe/train.py(3): f", "~/train.py(3): f"),
+        ("/srv/app/users/views/list.py(3): f", "/srv/app/users/views/list.py(3): f"),
+        ("/srv/app/home/views.py(3): f", "/srv/app/home/views.py(3): f"),
     ],
 )
 def test_home_folders_do_not_name_their_owner(recorded, reported):
