@@ -29,6 +29,7 @@ from boundby.replay.calibrate import MOST_POINTS, Calibrated, MeasuredBy, calibr
 from boundby.replay.ladder import Floor, Step, climb_down
 from boundby.replay.marked_edits import kernels_at_roofline
 from boundby.replay.marks import Marks
+from boundby.replay.observed import excess
 from boundby.replay.parts import part_of_rows, split_at_roofline
 from boundby.replay.program import Program
 from boundby.replay.split import DeviceSplit, split_device
@@ -50,6 +51,8 @@ MOSTLY_ASSUMED = 0.25
 """Host scale of a prior below which the clean host line is assumed more than seen."""
 ANOTHER_PROGRAM = 2.0
 """A told step this many times above or below any replay is of another program, or unit."""
+REPLAY_MAY_EXCEED = 0.1
+"""Share by which an unedited replay may be longer than its recording; 2% on all labelled ones."""
 NO_LAUNCHES = (
     "no device work could be joined to a launch inside a step, so the two timelines cannot be "
     "rebuilt; record again with both CPU and CUDA activities over whole steps"
@@ -102,7 +105,9 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     measured_by: MeasuredBy = "clean-pass" if options.clean else "step-ms"
     calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms, measured_by)
     missed = _missed(calibrated, options)
-    outlook = _outlook(calibrated, program, split, doubtful=bool(missed))
+    over = excess(timeline, program)
+    doubtful = bool(missed) or over > REPLAY_MAY_EXCEED
+    outlook = _outlook(calibrated, program, split, doubtful=doubtful)
     observed = observe(timeline, program, calibrated, outlook.clean)
     observed = with_beside(observed, options.facts, options.places)
     signs, launched = read_signs(timeline, observed)
@@ -118,6 +123,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
         what_if=what_ifs(calibrated, marks),
         ladder=_rungs(climb_down(calibrated.clean, split, _leading, _floor(split, held, marks))),
         missed=missed,
+        over=over,
     )
     case = _case(recording, observed, signs, findings, calibrated.step)
     case = replace(case, live=options.live)
@@ -134,6 +140,8 @@ class _Findings:
     ladder: tuple[Rung, ...] = ()
     missed: float = 0.0
     """How far the replay stays from a told step, relative."""
+    over: float = 0.0
+    """How much longer the unedited replay is than the recording, relative."""
 
 
 def _undecided(timeline: Timeline, program: Program, reason: str, options: Options) -> Diagnosis:
@@ -150,7 +158,7 @@ def _diagnosis(
     return Diagnosis(
         source=recording.source,
         caliber=recording.caliber,
-        quality=_quality(recording, program, findings.missed),
+        quality=_quality(recording, program, findings),
         steps=observed.steps,
         calibration=observed.calibration,
         devices=tuple(recording.devices),
@@ -239,16 +247,22 @@ def _case(
     )
 
 
-def _quality(recording: Recording, program: Program, missed: float) -> tuple[Quality, ...]:
+def _quality(recording: Recording, program: Program, findings: _Findings) -> tuple[Quality, ...]:
     """What the reader found, and what the replay did."""
     found = list(recording.quality)
     if program.edge_waits:
         text = "waits before the first and after the last launch are the recording's own: left out"
         found.append(Quality("edge-sync", "info", program.edge_waits, text))
-    if missed:
+    if findings.over > REPLAY_MAY_EXCEED:
         text = (
-            f"The told step stays {missed:.0%} away from what any host and clocks explain: the "
-            f"recording may be of another program, batch or machine."
+            f"The replay takes {findings.over:.0%} longer than the recording: threads that wait at "
+            f"the same time, or ids used twice, are not understood here. Distrust the times."
+        )
+        found.append(Quality("replay-differs", "warning", 1, text))
+    if findings.missed:
+        text = (
+            f"The told step stays {findings.missed:.0%} away from what any host and clocks "
+            f"explain: the recording may be of another program, batch or machine."
         )
         found.append(Quality("step-not-met", "warning", 1, text))
     return tuple(found)

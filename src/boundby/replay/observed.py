@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from boundby.read.recording import NONE
+from boundby.replay.engine import replay
 from boundby.replay.program import Program
 from boundby.replay.steptime import drained_ns, steady_ns
 from boundby.replay.values import Estimate, Quartiles, StepTimes
@@ -30,6 +31,18 @@ def observe_steps(
         range_ms=_quartiles(timeline),
         unprofiled_ms=unprofiled,
     )
+
+
+def excess(timeline: Timeline, program: Program) -> float:
+    """How much longer the unedited replay is than the recording it was made from, relative.
+
+    From the begin of the first step to the last completion. Only this side counts: a device that
+    was busy before the first step makes a replay shorter, and lawfully so.
+    """
+    inside = timeline.row_step != NONE
+    done = int(timeline.recording.device.end[timeline.rows[inside]].max(initial=0))
+    recorded = max(done, int(timeline.steps.end[-1])) - int(timeline.steps.start[0])
+    return max(float(replay(program).finish[0]) / recorded - 1.0, 0.0)
 
 
 def _quartiles(timeline: Timeline) -> Quartiles:
