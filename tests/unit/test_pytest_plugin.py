@@ -18,14 +18,13 @@ OPTIONS = "import pytest\n@pytest.mark.gpubench(min_run_time=0.01, warmup=1)"
 
 @pytest.fixture
 def inner(tmp_path):
-    """Run a test file with the plugin."""
+    """Run a test file with the plugin, which pytest finds by its entry point."""
 
     def run(text, *arguments, **environment):
         (tmp_path / "test_inner.py").write_text(text)
         variables = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB", "COV"))}
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "boundby.pytest_plugin", "-p",
-             "no:randomly", "--rootdir", str(tmp_path), *map(str, arguments), "test_inner.py"],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "--rootdir", str(tmp_path), *map(str, arguments), "test_inner.py"],
             cwd=tmp_path, env=variables | environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
