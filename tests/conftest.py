@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -14,6 +15,9 @@ NO_GPU = "needs a CUDA device, and torch finds none here"
 
 # Before torch is imported by anyone, child processes included: results and times of one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what a shell leaves to background jobs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no reason to fail: properties are about values, not about time.
 hypothesis.settings.register_profile("boundby", deadline=None, print_blob=True)

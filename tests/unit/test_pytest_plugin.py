@@ -24,7 +24,8 @@ def inner(tmp_path):
         (tmp_path / "test_inner.py").write_text(text)
         variables = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB", "COV"))}
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "--rootdir", str(tmp_path), *map(str, arguments), "test_inner.py"],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "--rootdir", str(tmp_path),
+             *map(str, arguments), "test_inner.py"],
             cwd=tmp_path, env=variables | environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
 
