@@ -1,8 +1,8 @@
 """Explanations of every class, cause, fact, finding and word: one Markdown file a topic.
 
-The single source for ``boundby explain ID`` and for the documentation. Changes are explained by
-the rules of the catalogue themselves. The folder of a file is its
-kind, its name is the id, its first line the title and its first paragraph the summary.
+The single source for ``boundby explain ID`` and for the documentation. The folder of a file is its
+kind, its name is the id, its first line the title and its first paragraph the summary. What is said
+of a change (``prescriptions/``) is part of a topic: title, code, costs and limits are in its rule.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ KINDS = {
     "term": "terms",
 }
 """Folder of each kind, in the order in which they are listed and looked up."""
+
+CHANGES = FOLDER / "prescriptions"
+SECTION = re.compile(r"^## (.+)\n\n((?:.*\n)*?)(?=^## |\Z)", re.MULTILINE)
 
 ITEM = re.compile(r"^- (.*(?:\n  .*)*)", re.MULTILINE)
 ENTRY, INSIDE = re.compile(r"\A[^:]*"), re.compile(r"(?s)\A.*")
@@ -84,6 +87,12 @@ def listing(word: str) -> Topic | None:
 def _read(kind: str, name: str) -> Topic:
     text = (FOLDER / KINDS[kind] / f"{name}.md").read_text("utf-8")
     return Topic(name, kind, _first_paragraph(text), text)
+
+
+def about_change(name: str) -> dict[str, str]:
+    """What is said of a change of the catalogue beside its rule: text by heading."""
+    text = (CHANGES / f"{name}.md").read_text("utf-8")
+    return {heading: words.strip() for heading, words in SECTION.findall(text)}
 
 
 def near(name: str, others: Iterable[str] = ()) -> list[str]:

@@ -8,9 +8,13 @@ from typing import get_args
 import pytest
 
 import boundby
+import boundby.memory.remedies as memory_remedies
+from boundby.memory.remedies import Remedy
+from boundby.memory.verdicts import MemoryClass
 from boundby.replay.ladder import AT_ROOFLINE, FIX
 from boundby.replay.observer import MODEL
 from boundby.replay.whatif import EDITS, MARKED
+from boundby.report.remedy import remedies
 from boundby.report.schema import schema
 from boundby.timeline.steps import StepSource
 from boundby.topics import find, ids, listing, named, near, summary
@@ -26,6 +30,7 @@ HEADINGS = {
     "When it does not help",
     "See also",
 }
+OF_CLASSES = {"How it looks", "How to be wrong about it"}
 
 
 def test_every_class_has_a_topic():
@@ -47,7 +52,7 @@ def test_a_topic_has_title_summary_and_known_headings(kind, name):
     assert topic.text.startswith(f"# {name}\n\n")
     assert topic.summary.endswith(".")
     assert len(topic.summary) <= 140
-    assert set(headings) <= HEADINGS
+    assert set(headings) <= HEADINGS | OF_CLASSES
     assert len(headings) == len(set(headings))
     assert "What it means" in headings
 
@@ -70,9 +75,21 @@ def test_what_it_refers_to_exists(kind, name):
     assert name not in named
 
 
-def test_classes_say_what_to_do_when_to_stop_and_when_not():
-    for name in ids()["class"]:
-        assert all(f"## {heading}\n" in find(name).text for heading in HEADINGS)
+@pytest.mark.parametrize("name", [*ids()["class"], *get_args(MemoryClass)])
+def test_classes_say_how_they_look_what_to_do_when_to_stop_and_when_not(name):
+    assert all(f"## {heading}\n" in find(name).text for heading in HEADINGS | OF_CLASSES)
+
+
+REMEDIES = [each for each in vars(memory_remedies).values() if isinstance(each, Remedy)]
+
+
+@pytest.mark.parametrize("remedy", REMEDIES, ids=lambda remedy: remedy.id)
+def test_a_remedy_for_memory_is_explained_with_its_code(remedy):
+    topic = named(remedy.id)
+    shown = topic.text if topic else remedies()[remedy.id].text
+
+    assert "## What to do\n\n    " in shown
+    assert topic is None or all(f"    {line}".rstrip() in shown for line in remedy.how.splitlines())
 
 
 def test_lookup_forgives_case_and_underscores():
