@@ -1,5 +1,5 @@
 # Needs Python >= 3.10 with pip and venv, and make. Everything is installed into .venv.
-# Each target is complete in itself; stamp files (.venv/.base, .test, .lint) keep re-runs quick.
+# Each target is complete in itself; stamp files (.venv/.base, .test, .lint, .docs) keep re-runs quick.
 
 PYTHON ?= python3
 ARGS   ?=
@@ -11,7 +11,7 @@ PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check lint format coverage accuracy bench-ingest clean distclean
+.PHONY: help demo test check lint format coverage accuracy bench-ingest docs clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,8 +44,12 @@ accuracy: $(VENV)/.base ## measure boundby on labelled recordings (BOUNDBY_SHARE
 bench-ingest: $(VENV)/.base ## time and memory to read synthetic traces, beside json.load (ARGS="--mb 500")
 	@$(BIN)/python -m tools.bench_ingest $(ARGS)
 
+docs: $(VENV)/.docs ## build the documentation into site/ and check its links
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet $(ARGS)
+	@echo "site/index.html"
+
 clean: ## remove caches and build output
-	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist site htmlcov .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv too
@@ -67,4 +71,9 @@ $(VENV)/.test: pyproject.toml | $(VENV)/.base
 $(VENV)/.lint: pyproject.toml | $(VENV)/.base
 	@echo "installing the lint extra" >&2
 	@$(PIP) -e '.[lint]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/.base
+	@echo "installing the docs extra" >&2
+	@$(PIP) -e '.[docs]'
 	@touch $@

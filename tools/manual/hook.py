@@ -1,0 +1,75 @@
+"""The hook of mkdocs: generated pages, figures, and the kept output of blocks that need a GPU.
+
+mkdocs loads this file by its path, with the repository as the working folder.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from html import escape
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from boundby.prescribe.catalogue import RULES  # noqa: E402 -- after the path is set
+from tools.manual.blocks import DOCS, gpu_blocks, kept_output  # noqa: E402
+from tools.manual.drawings import FIGURES  # noqa: E402
+from tools.manual.figures import svg  # noqa: E402
+from tools.manual.pages import pages  # noqa: E402
+
+FIGURE = re.compile(r"^<!-- figure: ([a-z-]+) -->$", re.MULTILINE)
+
+
+def on_config(config: Any) -> Any:  # noqa: ANN401 -- mkdocs is no dependency
+    """Fill the navigation with what is listed elsewhere: prescriptions and decisions."""
+    decisions = sorted(path.name for path in (DOCS / "decisions").glob("*.md"))
+    lists = {
+        "PRESCRIPTIONS": ["prescriptions/index.md", *(f"prescriptions/{r.id}.md" for r in RULES)],
+        "DECISIONS": [f"decisions/{name}" for name in decisions],
+    }
+    config["nav"] = _filled(config["nav"], lists)
+    return config
+
+
+def _filled(part: Any, lists: dict[str, list[str]]) -> Any:  # noqa: ANN401 -- YAML
+    """A part of the navigation with the names of lists replaced by the lists."""
+    if isinstance(part, list):
+        return [_filled(each, lists) for each in part]
+    if isinstance(part, dict):
+        return {title: _filled(each, lists) for title, each in part.items()}
+    return lists.get(part, part)
+
+
+def on_files(files: Any, config: Any) -> Any:  # noqa: ANN401 -- mkdocs is no dependency
+    """Add the pages that are made from topics, rules, commands and schemas."""
+    from mkdocs.structure.files import File  # noqa: PLC0415 -- only while mkdocs runs
+
+    for path, text in pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401 -- mkdocs'
+    """Draw the figures, and put the output of a GPU below the blocks that need one."""
+    return drawn(with_outputs(markdown, page.file.src_uri))
+
+
+def drawn(markdown: str) -> str:
+    """The page with its figures inline."""
+
+    def figure(found: re.Match[str]) -> str:
+        shape = FIGURES[found[1]]
+        caption = f"<figcaption>{escape(shape.says)}</figcaption>"
+        return f"<figure>{svg(shape)}{caption}</figure>"
+
+    return FIGURE.sub(figure, markdown)
+
+
+def with_outputs(markdown: str, path: str) -> str:
+    """The page with what a GPU printed below each block that needs one."""
+    for block in gpu_blocks(path, markdown):
+        markdown = markdown.replace(block.source, f"{block.source}\n{kept_output(block)}", 1)
+    return markdown
