@@ -14,6 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 OUTPUTS = DOCS / "gpu_output"
+NO_PAGES = {"accuracy_notes.md"}
+"""Parts of other pages."""
 
 FENCE = re.compile(
     r"(?:^<!-- (?P<mark>[^>\n]+) -->\n+)?"
@@ -65,6 +67,7 @@ def written_pages() -> dict[str, str]:
     return {
         path.relative_to(DOCS).as_posix(): path.read_text("utf-8")
         for path in sorted(DOCS.rglob("*.md"))
+        if path.name not in NO_PAGES
     }
 
 

@@ -12,8 +12,8 @@ from boundby.cli.group import COMMANDS, boundby
 OPENING = """\
 # Command line
 
-Made from the commands themselves; `boundby COMMAND --help` prints the same. Results go to stdout and
-everything else to stderr. What a code of exit means stands under [exit codes](exit-codes.md).
+Made from the commands themselves; `boundby COMMAND --help` prints the same. Results go to stdout
+and everything else to stderr. What a code of exit means stands under [exit codes](exit-codes.md).
 
 """
 

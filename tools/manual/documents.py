@@ -37,7 +37,9 @@ def _section(title: str, file: str) -> str:
     schema = json.loads((DATA / file).read_text("utf-8"))
     rows = (f"| `{path}` | {kind} | {words} |" for path, kind, words in keys(schema))
     table = "\n".join(("| key | type | meaning |", "| --- | --- | --- |", *rows))
-    return f"## {title}\n\n{schema.get('description', '')} The schema is `data/{file}`.\n\n{table}\n"
+    return (
+        f"## {title}\n\n{schema.get('description', '')} The schema is `data/{file}`.\n\n{table}\n"
+    )
 
 
 def keys(schema: Schema) -> Iterator[tuple[str, str, str]]:
@@ -58,12 +60,16 @@ def _keys(part: Schema, path: str, known: Schema) -> Iterator[tuple[str, str, st
 def _resolved(part: Schema, known: Schema) -> Schema:
     """A part with its reference and its one alternative to null merged in."""
     if "$ref" in part:
-        part = known[part["$ref"].rpartition("/")[2]] | {k: v for k, v in part.items() if k != "$ref"}
+        part = known[part["$ref"].rpartition("/")[2]] | {
+            k: v for k, v in part.items() if k != "$ref"
+        }
     choices = part.get("anyOf") or part.get("oneOf")
     if not choices:
         return part
     chosen = next((_resolved(each, known) for each in choices if each.get("type") != "null"), {})
-    return chosen | {"nullable": True} | {k: v for k, v in part.items() if k not in {"anyOf", "oneOf"}}
+    return (
+        chosen | {"nullable": True} | {k: v for k, v in part.items() if k not in {"anyOf", "oneOf"}}
+    )
 
 
 def _kind(part: Schema) -> str:

@@ -110,8 +110,11 @@ CHECKPOINTS = Figure(
         3: (
             (0, 0.05),
             (32, 0.25),
-            *((32 + 17 * n + dx, h - 0.05 * n) for n in range(4) for dx, h in
-              ((5, 0.45), (17, 0.2))),
+            *(
+                (32 + 17 * n + dx, h - 0.05 * n)
+                for n in range(4)
+                for dx, h in ((5, 0.45), (17, 0.2))
+            ),
         ),
     },
 )

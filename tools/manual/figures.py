@@ -132,9 +132,7 @@ def _text(x: float, y: float, words: str, anchor: str = "middle") -> str:
     return f'<text x="{x:.1f}" y="{y:g}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
-def _line(  # noqa: PLR0913 -- four of them are two points
-    x1: float, y1: float, x2: float, y2: float, more: str = "", opacity: float = 0.8
-) -> str:
+def _line(x1: float, y1: float, x2: float, y2: float, more: str = "", opacity: float = 0.8) -> str:
     return (
         f'<line x1="{x1:.1f}" y1="{y1:g}" x2="{x2:.1f}" y2="{y2:g}" stroke="currentColor" '
         f'stroke-opacity="{opacity}"{more}/>'

@@ -28,9 +28,7 @@ def memory_classes() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def places() -> dict[str, str]:
     """Page and anchor of every topic, by id; pages are relative to ``docs``."""
-    found = {
-        name: f"{page}#{name}" for kind, page in LISTS.items() for name in ids()[kind]
-    }
+    found = {name: f"{page}#{name}" for kind, page in LISTS.items() for name in ids()[kind]}
     found |= {name: f"classes/{name}.md" for name in ids()["class"]}
     found |= {name: f"memory/{name}.md" for name in memory_classes()}
     found |= {name: f"prescriptions/{name}.md" for name in remedies()}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from boundby.read.recording import Signature
-from boundby.roofline.costs import Cost
 from boundby.roofline.ceilings import Ceilings
+from boundby.roofline.costs import Cost
 from boundby.roofline.devices import match_device
 from boundby.roofline.operators import cost_of
 
@@ -58,8 +58,17 @@ def roofs() -> Ceilings:
 
 def table() -> str:
     """One row an example: its work, and what each roof allows."""
-    head = ("operator", "side", "precision", "FLOP", "bytes", "FLOP/byte", "memory", "arithmetic",
-            "lower roof")
+    head = (
+        "operator",
+        "side",
+        "precision",
+        "FLOP",
+        "bytes",
+        "FLOP/byte",
+        "memory",
+        "arithmetic",
+        "lower roof",
+    )
     rows = (head, ("---",) * len(head), *_rows(roofs()))
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
@@ -88,8 +97,10 @@ def _rows(ceilings: Ceilings) -> Iterator[tuple[str, ...]]:
 def fusion(elements: int) -> tuple[float, float]:
     """Bytes of add and relu in fp32, apart and as one kernel."""
     side = round(elements**0.5)
-    add, relu = (cost(Example(name, n, side, "float", "float32")).bytes for name, n in
-                 (("add", 2), ("relu", 1)))
+    add, relu = (
+        cost(Example(name, n, side, "float", "float32")).bytes
+        for name, n in (("add", 2), ("relu", 1))
+    )
     between = side * side * 4  # the sum: written by one kernel, read by the other
     if add is None or relu is None:
         raise LookupError(elements)

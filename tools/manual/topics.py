@@ -104,9 +104,7 @@ def _prediction(rule: Rule) -> str:
 def rules_page() -> str:
     """All prescriptions, in the order of the method."""
     page = "prescriptions/index.md"
-    rows = (
-        f"| {link(rule.id, page)} | {rule.title} | {_words(rule.attacks)} |" for rule in RULES
-    )
+    rows = (f"| {link(rule.id, page)} | {rule.title} | {_words(rule.attacks)} |" for rule in RULES)
     table = "\n".join(("| id | what to do | can shorten |", "| --- | --- | --- |", *rows))
     return (
         "# Prescriptions\n\nEvery change that boundby knows, in the method's order: what falsifies "

@@ -1,0 +1,173 @@
+"""Everything there is has its place in the documentation, and every link leads somewhere."""
+
+import posixpath
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+import boundby
+from boundby.cli.group import COMMANDS
+from boundby.cli.group import boundby as group
+from boundby.memory.recipes import RECIPES
+from boundby.report.remedy import remedies
+from boundby.topics import find, ids
+from tools.manual.blocks import DOCS, written_pages
+from tools.manual.drawings import FIGURES
+from tools.manual.figures import svg
+from tools.manual.pages import pages
+from tools.manual.places import places
+from tools.manual.roofs import fusion, table
+
+SOURCE = Path(boundby.__file__).parent
+WRITTEN = written_pages()
+GENERATED = pages()
+EVERY = WRITTEN | GENERATED
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCES = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+
+
+def anchors(text):
+    """Anchors of the headings of a page, as the site makes them."""
+    words = (re.sub(r"[^\w\s-]", "", each).strip().lower() for each in HEADING.findall(text))
+    return {re.sub(r"[-\s]+", "-", each) for each in words}
+
+
+def test_no_generated_page_is_written_by_hand():
+    assert set(WRITTEN) & set(GENERATED) == set()
+
+
+@pytest.mark.parametrize("page", EVERY)
+def test_links_lead_to_pages_and_headings(page):
+    text = FENCES.sub("", EVERY[page])
+    for target in LINK.findall(text):
+        if re.match(r"[a-z]+://", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
+        assert there in EVERY, f"{page}: {target}"
+        assert not anchor or anchor in anchors(EVERY[there]), f"{page}: {target}"
+
+
+@pytest.mark.parametrize("page", EVERY)
+def test_a_page_has_one_title(page):
+    titles = re.findall(r"^# (.+)$", FENCES.sub("", EVERY[page]), re.MULTILINE)
+
+    assert len(titles) == 1
+
+
+def test_every_page_but_the_generated_lists_is_in_the_navigation():
+    told = (DOCS.parent / "mkdocs.yml").read_text("utf-8")
+    listed = {"prescriptions", "decisions"}
+
+    absent = {page for page in EVERY if page.split("/")[0] not in listed and page not in told}
+    assert {page for page in absent if "/" in page} == set()
+    assert {"PRESCRIPTIONS", "DECISIONS"} <= set(re.findall(r": ([A-Z]+)$", told, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", [*places()])
+def test_every_explained_word_has_a_place_with_its_text(name):
+    page, _, anchor = places()[name].partition("#")
+    topic = remedies().get(name) or find(name)
+
+    assert topic.summary.split(":")[0][:40] in " ".join(EVERY[page].split())
+    assert not anchor or anchor in anchors(EVERY[page])
+
+
+def test_every_topic_and_prescription_has_a_place():
+    assert set(places()) == {*(name for group in ids().values() for name in group), *remedies()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_a_command_is_in_the_reference(name):
+    page = GENERATED["reference/commands.md"]
+    section = page.partition(f"## boundby {name}\n")[2].partition("\n## ")[0]
+    command = group.get_command(click.Context(group), name)
+    options = {word for each in command.params for word in each.opts if word.startswith("-")}
+
+    assert {word for word in options if not re.search(rf"[` ]{word}[`, ]", section)} == set()
+    assert "```shell\nboundby" in section
+
+
+def test_every_command_is_shown_on_a_page_that_people_write():
+    told = "\n".join(WRITTEN.values())
+
+    assert {name for name in COMMANDS if f"boundby {name}" not in told} == set()
+
+
+VARIABLE = re.compile(
+    r"environ\w*(?:\.get\(|\[)\s*\"([A-Z_]+)\"|^[A-Z_]+ = \"(BOUNDBY\w*)\"", re.MULTILINE
+)
+
+
+def test_every_variable_of_the_environment_is_documented():
+    texts = [path.read_text("utf-8") for path in SOURCE.rglob("*.py")]
+    used = {name or other for text in texts for name, other in VARIABLE.findall(text)}
+    told = set(re.findall(r"`([A-Z_]+)(?:=\w+)?`", WRITTEN["reference/exit-codes.md"]))
+
+    assert {"NO_COLOR", "BOUNDBY", "RANK"} <= used
+    assert used - told - {"PYTHONPATH"} == set()
+
+
+def test_the_tables_of_the_roofline_are_what_is_counted():
+    page = WRITTEN["measuring/roofline.md"]
+    apart, fused = fusion(4096**2)
+
+    assert table() in page
+    assert (apart / 4096**2, fused / 4096**2) == (20, 12)
+    assert "20 N over 12 N is 1.67 times" in page
+    assert round(apart / fused, 2) == 1.67
+
+
+def test_the_table_of_recipes_is_that_of_the_package():
+    page = WRITTEN["memory/index.md"]
+
+    for each in RECIPES:
+        row = (each.title, *(f"{n:g}" for n in (each.weights, each.gradients, each.states)))
+        assert f"| {' | '.join(row)} | {each.total:g} |" in page
+
+
+def test_every_figure_is_shown_and_every_shown_one_exists():
+    shown = set(re.findall(r"<!-- figure: ([a-z-]+) -->", "\n".join(WRITTEN.values())))
+
+    assert shown == set(FIGURES)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_takes_the_colour_of_the_page_and_stays_inside(name):
+    drawn = svg(FIGURES[name])
+    xs = [float(x) for x in re.findall(r' x\d?="([\d.]+)"', drawn)]
+
+    assert 'fill="currentColor"' in drawn
+    assert not re.search(r"<(image|script|style|foreignObject|link)|http(?!://www.w3.org)", drawn)
+    assert max(xs) <= 720
+    assert all(block.start < block.end <= FIGURES[name].length for block in FIGURES[name].blocks)
+
+
+INCLUDED = {"aten/src/ATen/": "include/ATen/", "c10/": "include/c10/"}
+ROW = re.compile(r"^\| [^|]+ \| `([^`]+)` \| `(\w+)` \|$", re.MULTILINE)
+SOURCES = ROW.findall(WRITTEN["reference/pytorch-source.md"])
+COMPILED = (".cpp", ".cu")
+"""Sources of these kinds are not installed; their paths were looked up in the repository."""
+
+
+@pytest.mark.parametrize(
+    ("path", "symbol"), [each for each in SOURCES if not each[0].endswith(COMPILED)]
+)
+def test_paths_of_pytorch_exist_where_the_installed_one_has_them(path, symbol):
+    import torch
+
+    here = path.removeprefix("torch/") if path.endswith(".py") else f"include/{path}"
+    for start, there in INCLUDED.items():
+        if path.startswith(start):
+            here = path.replace(start, there, 1)
+
+    assert symbol in (Path(torch.__file__).parent / here).read_text("utf-8")
+
+
+def test_pages_speak_of_the_project_alone():
+    told = "\n".join(WRITTEN.values())
+
+    assert re.findall(r"/work/\w+|/home/\w+|/root\b", told) == []
