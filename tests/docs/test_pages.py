@@ -1,5 +1,6 @@
 """Everything there is has its place in the documentation, and every link leads somewhere."""
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -91,12 +92,6 @@ def test_every_option_of_a_command_is_in_the_reference(name):
     assert "```shell\nboundby" in section
 
 
-def test_every_command_is_shown_on_a_page_that_people_write():
-    told = "\n".join(WRITTEN.values())
-
-    assert {name for name in COMMANDS if f"boundby {name}" not in told} == set()
-
-
 VARIABLE = re.compile(
     r"environ\w*(?:\.get\(|\[)\s*\"([A-Z_]+)\"|^[A-Z_]+ = \"(BOUNDBY\w*)\"", re.MULTILINE
 )
@@ -127,6 +122,35 @@ def test_the_table_of_recipes_is_that_of_the_package():
     for each in RECIPES:
         row = (each.title, *(f"{n:g}" for n in (each.weights, each.gradients, each.states)))
         assert f"| {' | '.join(row)} | {each.total:g} |" in page
+
+
+CASES = re.compile(
+    r"^\| [^|]+ \| ([\d.]+)[^|]* \| (\d+) \| (?:(\d+) \| [\d.]+ \| )?(\d+) \|", re.MULTILINE
+)
+
+
+def test_the_numbers_of_the_case_study_are_those_that_were_measured(shared):
+    file = shared / "reference" / "h200_case_study.jsonl"
+    if not file.is_file():
+        pytest.skip(f"no measurements of the case study in {shared}")
+    measured = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    known = {
+        (
+            f"{each['ms']:#.3g}".rstrip("."),
+            round(each["samples_s"]),
+            each["peak_MiB"],
+            each["kernels"],
+        )
+        for each in measured
+    }
+    shown = CASES.findall(WRITTEN["practice/case-study.md"])
+
+    assert len(shown) >= 20
+    for ms, samples, kernels, peak in shown:
+        assert any(
+            (ms, int(samples), int(peak)) == row[:3] and kernels in ("", str(row[3]))
+            for row in known
+        ), (ms, samples, kernels, peak)
 
 
 def test_every_figure_is_shown_and_every_shown_one_exists():

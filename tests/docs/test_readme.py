@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from boundby.cli.group import COMMANDS
+from docs_console import parse, run
+from docs_samples import place
 from tools.readme import README, demo_output, with_output
 
 TEXT = README.read_text("utf-8")
@@ -27,9 +28,23 @@ def test_the_output_begins_within_the_first_25_lines():
     assert len(lines) <= 150
 
 
-@pytest.mark.parametrize("command", [c for c in CONSOLE if c.startswith("boundby")])
-def test_commands_in_the_readme_exist(command):
-    assert shlex.split(command)[1] in COMMANDS
+COMMANDS = [shlex.split(c) for c in CONSOLE if c.startswith("boundby")]
+READERS = {"trace", "memory", "kernel", "explain", "demo"}
+"""Commands that only read, and so are quick everywhere."""
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_commands_in_the_readme_parse(words):
+    parse(words)
+
+
+def test_commands_in_the_readme_that_read_a_file_read_one(tmp_path, monkeypatch):
+    place(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    codes = {" ".join(words): run(words)[0] for words in COMMANDS if words[1] in READERS}
+
+    assert len(codes) >= 8
+    assert set(codes.values()) == {0}
 
 
 @pytest.mark.parametrize(

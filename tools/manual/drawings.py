@@ -21,7 +21,7 @@ TWO_LINES = Figure(
 
 TIMING = Figure(
     "A clock on the host that is stopped without waiting shows the submission, not the work.",
-    ("host", "device"),
+    ("host", "device", "clocks", ""),
     100,
     (
         Block(0, 4, 14, "launch A", "other"),
@@ -31,12 +31,10 @@ TIMING = Figure(
         Block(1, 16, 44, "A"),
         Block(1, 44, 64, "B"),
         Block(1, 64, 90, "C"),
+        Block(2, 4, 36, "t1 - t0: the submission", "free"),
+        Block(3, 4, 92, "t2 - t0: all of it", "free"),
     ),
     arrows=((0, 14, 1, 16), (0, 24, 1, 44), (0, 34, 1, 64)),
-    spans=(
-        (0, 4, 36, "stopped at t1: submission"),
-        (1, 4, 92, "stopped at t2, after synchronize: what you wanted to know"),
-    ),
     marks=((4, "t0"), (36, "t1"), (92, "t2")),
 )
 
