@@ -8,8 +8,8 @@ from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
 
 HOW = """\
 nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,PERFORMANCE
-nvidia-smi --reset-gpu-clocks              # clocks that someone locked
-nvidia-smi --power-limit=700               # a cap below what the card allows
+nvidia-smi --reset-gpu-clocks           # clocks that someone locked
+nvidia-smi --power-limit=700            # a cap below what the card allows
 """
 
 CAPPED = 0.9
