@@ -195,3 +195,26 @@ def test_pages_speak_of_the_project_alone():
     told = "\n".join(WRITTEN.values())
 
     assert re.findall(r"/work/\w+|/home/\w+|/root\b", told) == []
+
+
+AUTOCAST = {
+    "low": ["LOWER_PRECISION_FP"],
+    "float32": ["FP32", "FP32_SET_OPT_DTYPE", "DIFFERENT_REDISPATCH_SIGNATURE"],
+    "the widest of its inputs": ["PROMOTE"],
+}
+
+
+@pytest.mark.parametrize("runs_in", AUTOCAST)
+def test_the_lists_of_autocast_are_those_of_the_installed_torch(runs_in):
+    import torch
+
+    header = Path(torch.__file__).parent / "include" / "ATen" / "autocast_mode.h"
+    macros = "|".join(AUTOCAST[runs_in])
+    lists = re.findall(
+        rf"#define AT_FORALL_(?:{macros})\(_\)(.*?)\n\n", header.read_text("utf-8"), re.DOTALL
+    )
+    names = {name for each in lists for name in re.findall(r"_\((?:ADD_NS\()?([a-z]\w*)", each)}
+    shown = re.search(rf"^\| {runs_in} \| `([^`]+)` \|$", WRITTEN["measuring/numerics.md"], re.M)
+
+    assert len(lists) == len(AUTOCAST[runs_in])
+    assert set(shown[1].split()) == names

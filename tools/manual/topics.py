@@ -15,7 +15,7 @@ from tools.manual.places import LISTS, link, memory_classes
 
 INDENTED = re.compile(r"(?:^    .*\n(?:\n(?=    ))?)+", re.MULTILINE)
 RELATED = re.compile(r"## See also\n\n((?:.+\n)+)")
-SHELL = re.compile(r"(boundby|export|nvidia-smi|python|pip|TORCH_LOGS=\S+|[A-Z_]+=\S+) ")
+SHELL = re.compile(r"(# .*\n)*(boundby|export|unset|nvidia-smi|python|pip|[A-Z_]+=\S+) ")
 
 TITLES = {
     "cause": "Causes",
