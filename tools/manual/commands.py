@@ -55,7 +55,7 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     yield from ("| option | what it does |", "| --- | --- |")
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
-        if record is not None:
+        if record is not None and isinstance(parameter, click.Option):
             names, meaning = (part.replace("|", "\\|") for part in record)
             yield f"| `{names}` | {meaning} |"
 

@@ -70,6 +70,9 @@ def drawn(markdown: str) -> str:
 
 def with_outputs(markdown: str, path: str) -> str:
     """The page with what a GPU printed below each block that needs one."""
+    parts, at = [], 0
     for block in gpu_blocks(path, markdown):
-        markdown = markdown.replace(block.source, f"{block.source}\n{kept_output(block)}", 1)
-    return markdown
+        end = markdown.index(block.source, at) + len(block.source)
+        parts += [markdown[at:end], "\n", kept_output(block)]
+        at = end
+    return "".join((*parts, markdown[at:]))

@@ -1,0 +1,48 @@
+"""What the hook of the site adds to a page; mkdocs itself is not needed here."""
+
+import pytest
+
+from boundby.prescribe.catalogue import RULES
+from tools.manual import hook
+from tools.manual.blocks import DOCS
+
+NAV = [{"Home": "index.md"}, {"All": "PRESCRIPTIONS"}, {"Why": [{"Decisions": "DECISIONS"}]}]
+
+
+def test_the_navigation_lists_every_prescription_and_decision():
+    filled = hook.on_config({"nav": NAV})["nav"]
+
+    assert filled[0] == {"Home": "index.md"}
+    assert filled[1]["All"][0] == "prescriptions/index.md"
+    assert len(filled[1]["All"]) == len(RULES) + 1
+    decisions = filled[2]["Why"][0]["Decisions"]
+    assert decisions == sorted(decisions)
+    assert all((DOCS / page).is_file() for page in decisions)
+
+
+def test_a_figure_is_drawn_where_it_is_named():
+    text = hook.drawn("before\n\n<!-- figure: timing -->\n\nafter\n")
+
+    assert text.startswith("before\n\n<figure><svg ")
+    assert text.endswith("</figcaption></figure>\n\nafter\n")
+    assert "A clock on the host" in text
+
+
+def test_a_figure_that_does_not_exist_is_an_error():
+    with pytest.raises(KeyError):
+        hook.drawn("<!-- figure: none-such -->\n")
+
+
+def test_a_block_for_a_gpu_is_followed_by_its_output_and_others_are_left_alone(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tools.manual.blocks.OUTPUTS", tmp_path)
+    (tmp_path / "a-1.txt").write_text("a card, torch 2\n42\n")
+    needs, runs = "<!-- cuda -->\n```python\nx\n```\n", "```python\ny\n```\n"
+
+    text = hook.with_outputs(f"{needs}\n{needs}\n{runs}", "a.md")
+    first, second, third = text.split("```python\n")[1:]
+
+    assert "```text\n42\n```\n\n*a card, torch 2*" in first
+    assert "No output of a GPU" in second
+    assert third == "y\n```\n"
