@@ -61,6 +61,7 @@ $(BIN)/python:
 $(VENV)/.base: pyproject.toml | $(BIN)/python
 	@echo "installing boundby into $(VENV)" >&2
 	@$(PIP) -e .
+	@$(BIN)/python -m compileall -q src  # as pip does for an installed package
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.base

@@ -20,7 +20,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what a shell leaves to 
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no reason to fail: properties are about values, not about time.
-hypothesis.settings.register_profile("boundby", deadline=None, print_blob=True)
+# Developers search at random, CI tries the same examples each time.
+hypothesis.settings.register_profile(
+    "boundby", deadline=None, print_blob=True, derandomize=bool(os.environ.get("CI"))
+)
 hypothesis.settings.load_profile("boundby")
 
 skipped_for_want_of_a_gpu = pytest.StashKey[int]()

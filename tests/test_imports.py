@@ -19,7 +19,7 @@ HEAVY = {"torch", "pandas", "polars", "scipy", "jinja2", "matplotlib", "plotly",
 DRAWING = {"rich", "click", "jinja2"}
 """Only the report and the command line may draw."""
 
-BASE = ("units", "intervals", "statistics", "errors", "topics", "frozen")
+BASE = ("units", "intervals", "statistics", "errors", "topics", "frozen", "distribution")
 LAYERS = ("read", "memory", "roofline", "timeline", "replay", "evidence", "verdict", "prescribe")
 """From the bottom up; import-linter checks every pair, this one the order of loading."""
 
@@ -50,6 +50,7 @@ def test_tracing_a_file_loads_nothing_heavy(arguments):
 
     assert "boundby.diagnose" in modules
     assert tops(modules) & HEAVY == set()
+    assert "numpy.ma" not in modules, "a fifth of all imports: see boundby.distribution"
 
 
 def test_diagnosing_draws_nothing():

@@ -8,6 +8,8 @@ from types import CodeType, FrameType
 from boundby.capture.tape import RunFolder
 
 OWN = str(Path(__file__).resolve().parent)
+HIDES = "/torch/_dynamo/eval_frame.py"
+"""Where the frames lie that hide a wrapper of this package from torch.compile."""
 DEEPEST = 48
 """Frames kept of a stack, from the innermost; a training loop is seldom deeper."""
 
@@ -19,10 +21,14 @@ def stack_of(frame: FrameType | None) -> Key:
     found: list[tuple[CodeType, int]] = []
     while frame is not None and len(found) < DEEPEST:
         code = frame.f_code
-        if not code.co_filename.startswith(OWN):
+        if not _is_own(code.co_filename, innermost=not found):
             found.append((code, frame.f_lineno or code.co_firstlineno))
         frame = frame.f_back
     return tuple(found)
+
+
+def _is_own(file: str, *, innermost: bool) -> bool:
+    return file.startswith(OWN) or (innermost and file.replace("\\", "/").endswith(HIDES))
 
 
 class Stacks:

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.launched import Launched
 from boundby.evidence.naming import Bools, rows_named
 from boundby.read.recording import NONE
@@ -40,7 +41,7 @@ def _types(launched: Launched, copies: Bools) -> np.ndarray:
     signature = launched.signatures()
     signatures = launched.timeline.recording.signatures
     known = np.full(len(signatures) + 1, UNKNOWN, dtype=np.int8)
-    for index in np.unique(signature[copies]).tolist():
+    for index in distinct(signature[copies]).tolist():
         if index != NONE:
             known[index] = _compared(signatures[index].types)
     return np.asarray(known[signature])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Floats, Launched, nodes_named
 from boundby.evidence.naming import Bools
@@ -107,7 +109,7 @@ def converting_launches(launched: Launched) -> Bools:
     """bool[m]: launches that only change a layout: transposing copies, NCHW to NHWC and back."""
     copies = np.flatnonzero(launched.by(COPY) & launched.is_kernel)
     index = launched.signatures()[copies]
-    across = {i: _is_across(launched, i) for i in np.unique(index).tolist()}
+    across = {i: _is_across(launched, i) for i in distinct(index).tolist()}
     converting = launched.kernels(TRANSPOSES)
     converting[copies] |= np.array([across[i] for i in index.tolist()], dtype=np.bool_)
     return converting
@@ -136,7 +138,7 @@ def _fights(launched: Launched) -> _Operands | None:
         return None
     rows = np.flatnonzero(launched.kernels(ELEMENTWISE) & launched.alone & ~launched.by(COPY))
     index = launched.signatures()[rows]
-    known = {i: _known(launched, i) for i in np.unique(index).tolist() if i != NONE}
+    known = {i: _known(launched, i) for i in distinct(index).tolist() if i != NONE}
     kept = np.array([known.get(i) is not None for i in index.tolist()], dtype=np.bool_)
     found = [entry for i in index[kept].tolist() if (entry := known[i])]
     return _Operands(
@@ -197,5 +199,6 @@ def _groups(launched: Launched, name: str, index: int) -> int:
 def _autotunes(launched: Launched) -> bool:
     """Whether one convolution ran so many different kernels that they must be trials."""
     rows = np.flatnonzero(launched.by(CONVOLUTION) & launched.is_kernel)
-    pairs = np.unique(np.stack((launched.op[rows], launched.name[rows])), axis=1)
-    return bool(len(rows)) and int(np.bincount(pairs[0]).max()) >= TRIES
+    pairs = set(zip(launched.op[rows].tolist(), launched.name[rows].tolist(), strict=True))
+    tries = Counter(op for op, _name in pairs)
+    return bool(tries) and max(tries.values()) >= TRIES

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.naming import rows_named
 from boundby.frozen import frozen
 from boundby.read.recording import HostKind
@@ -47,7 +48,7 @@ def find_loading(timeline: Timeline) -> Loading:
     rows = rows[rows_named(recording.names, host.name[rows], LOADER.search)]
     if not len(rows):
         return Loading()
-    names = {recording.names[index] for index in np.unique(host.name[rows]).tolist()}
+    names = {recording.names[index] for index in distinct(host.name[rows]).tolist()}
     step = float(np.median(timeline.steps.end - timeline.steps.start))
     return Loading(
         in_process=_in_process(names),

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
 from boundby.evidence.casts import is_cast
 from boundby.evidence.chains import chained_launches
 from boundby.evidence.launched import Launched, nodes_named
@@ -96,7 +97,7 @@ def _spread(launched: Launched, values: npt.NDArray[_T], into: npt.NDArray[_T]) 
 
 def _named(launched: Launched, test: Callable[[str], bool]) -> Bools:
     """bool[m]: launches of a kernel whose name passes a test; each name is tested once."""
-    used = np.unique(launched.name)
+    used = distinct(launched.name)
     passed = used[np.array([test(launched.names[name]) for name in used.tolist()], dtype=np.bool_)]
     return np.isin(launched.name, passed) & launched.is_kernel
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Launched, nodes_named
 from boundby.evidence.phases import BACKWARD, OPTIMIZER
@@ -106,6 +107,6 @@ def _shapes_vary(launched: Launched) -> bool | None:
     per_step = np.split(signature, np.flatnonzero(np.diff(step)) + 1)
     if len(per_step) < 2:  # noqa: PLR2004 - a pair to compare
         return None
-    dims = {index: recording.signatures[index].dims for index in np.unique(signature).tolist()}
+    dims = {index: recording.signatures[index].dims for index in distinct(signature).tolist()}
     first = {dims[index] for index in per_step[0].tolist()}
     return any({dims[index] for index in other.tolist()} != first for other in per_step[1:])

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.naming import rows_named
 from boundby.frozen import frozen
 from boundby.intervals import EMPTY, Intervals, Ints, merge, subtract, union
@@ -67,7 +68,7 @@ def stretch(timeline: Timeline, pattern: re.Pattern[str], *kinds: HostKind) -> S
 
 def _once_a_step(timeline: Timeline, when: Intervals) -> Stretch:
     """Counted by the steps it occurs in: how often it was entered is not to be seen."""
-    return Stretch(when, len(np.unique(timeline.steps.of(when.start))))
+    return Stretch(when, len(distinct(timeline.steps.of(when.start))))
 
 
 def _inside(timeline: Timeline, rows: Ints) -> Ints:

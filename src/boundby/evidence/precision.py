@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.kernels import KernelTime
 from boundby.evidence.launched import Launched
 from boundby.frozen import frozen
@@ -67,11 +68,11 @@ def width(name: str) -> Width:
 def _odd_sizes(launched: Launched, total: float) -> float | None:
     if not launched.timeline.recording.signatures:
         return None
-    wanted = [width(launched.names[name]) in ("half", "tf32") for name in np.unique(launched.name)]
-    on_cores = np.isin(launched.name, np.unique(launched.name)[np.array(wanted, dtype=np.bool_)])
+    wanted = [width(launched.names[name]) in ("half", "tf32") for name in distinct(launched.name)]
+    on_cores = np.isin(launched.name, distinct(launched.name)[np.array(wanted, dtype=np.bool_)])
     rows = np.flatnonzero(on_cores & launched.by(MATRIX))
     signature = launched.signatures()[rows]
-    odd = {index: _is_odd(launched, index) for index in np.unique(signature).tolist()}
+    odd = {index: _is_odd(launched, index) for index in distinct(signature).tolist()}
     chosen = np.array([odd[index] for index in signature.tolist()], dtype=np.bool_)
     return float(launched.work[rows[chosen]].sum() / total)
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.launched import Launched
 from boundby.evidence.naming import Bools
 from boundby.intervals import Ints
@@ -50,7 +51,7 @@ class _Around:
     """The launches around each softmax, with the elements each reads and writes."""
 
     def __init__(self, launched: Launched, middle: Ints) -> None:
-        near = np.unique(middle[:, None] + np.arange(-REACH, REACH + 1))
+        near = distinct(middle[:, None] + np.arange(-REACH, REACH + 1))
         self.near = near[(near >= 0) & (near < len(launched))]
         self.middle, self.step = middle, launched.step
         self.softmax = launched.by(SOFTMAX)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.facts import Evidence
 from boundby.evidence.frames import user_frames
 from boundby.evidence.optree import OpTree, build_op_tree, holders
@@ -66,7 +67,7 @@ def sync_rows(
     left = outstanding(timeline, tree.start[waits.node])
     frames = user_frames(timeline.recording)
     rows = []
-    for value in np.unique(kind).tolist():
+    for value in distinct(kind).tolist():
         mine = kind == value
         calls = tree.row[waits.node[mine]]
         rows.append(

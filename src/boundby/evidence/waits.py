@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.naming import Bools
 from boundby.evidence.optree import OpTree
 from boundby.frozen import frozen
@@ -79,7 +80,7 @@ def _passed(moments: Ints, times: Ints) -> Ints:
 def _follows_up(tree: OpTree, node: Ints, kind: Ints) -> Bools:
     """Whether a wait comes right after a blocking copy inside the same operator."""
     follows = np.zeros(len(node), dtype=np.bool_)
-    for thread in np.unique(tree.thread[node]):
+    for thread in distinct(tree.thread[node]):
         mine = np.flatnonzero(tree.thread[node] == thread)
         before, after = mine[:-1], mine[1:]
         shared = tree.parent[node[before]] == tree.parent[node[after]]

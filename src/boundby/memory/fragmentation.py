@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.memory.history import History, PoolState, Refusal
 from boundby.memory.lifetimes import SMALL, curve
 from boundby.read.recording import Ints
@@ -100,7 +101,7 @@ def _segment_requests(history: History) -> tuple[Ints, np.ndarray]:
     sizes = events.size[rows]
     is_avoidable = np.zeros(len(rows), dtype=bool)
     is_small = sizes <= 2 * SMALL
-    for stream in np.unique(events.stream[rows]).tolist():
+    for stream in distinct(events.stream[rows]).tolist():
         for small in (False, True):
             chosen = (events.stream[rows] == stream) & (is_small == small)
             if chosen.any():

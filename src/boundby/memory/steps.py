@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.memory.history import History
 from boundby.memory.stacks import Phase, Stacks, Trait
 from boundby.read.recording import NONE, Ints
@@ -87,7 +88,7 @@ def _by_ranges(snapshot: Snapshot, history: History) -> Steps:
 def _by_lines(history: History, stacks: Stacks) -> Steps:
     """The outermost depth at which the program returns to a line again and again."""
     rows, ids = _allocations(history)
-    paths = {stack: _outside(stack, stacks) for stack in np.unique(ids).tolist()}
+    paths = {stack: _outside(stack, stacks) for stack in distinct(ids).tolist()}
     is_known = np.array([bool(paths[stack]) for stack in ids.tolist()], dtype=bool)
     rows, ids = rows[is_known], ids[is_known]
     best = NO_STEPS
@@ -128,7 +129,7 @@ def _by_counts(history: History) -> Steps:
         return NO_STEPS
     unique, codes, counts = np.unique(ids, return_inverse=True, return_counts=True)
     weights = counts * (counts >= LEAST_STEPS)
-    for count in np.unique(counts[(counts >= LEAST_STEPS)]).tolist():
+    for count in distinct(counts[(counts >= LEAST_STEPS)]).tolist():
         if weights[counts % count == 0].sum() < LEAST_FITTING * weights.sum():
             continue
         for code in np.flatnonzero((counts == count) & (unique != NONE)).tolist():

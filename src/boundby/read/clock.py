@@ -91,7 +91,7 @@ def drop_overlong(host: Table, device: Table) -> int:
     overlong = dur > high - low
     if not overlong.any():
         return 0
-    order = np.lexsort((-dur, start, device["stream"], device["device"]))
+    order = np.lexsort((device["correlation"], -dur, start, device["stream"], device["device"]))
     same = np.ones(len(order) - 1, dtype=bool)
     for name in ("stream", "device"):
         same &= device[name][order][1:] == device[name][order][:-1]

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import Intervals, union
 from boundby.read.columns import Array
@@ -93,7 +94,7 @@ def _within_capture(recording: Recording, call: Array) -> Array:
     change = (call & _named(recording, _BEGIN_CAPTURE)).astype(np.int64)
     change -= call & _named(recording, _END_CAPTURE)
     inside = np.zeros(len(host), dtype=bool)
-    for thread in np.unique(host.thread[change != 0]):
+    for thread in distinct(host.thread[change != 0]):
         rows = np.flatnonzero(host.thread == thread)
         inside[rows] = np.cumsum(change[rows]) > 0
     return inside

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.errors import UnreadableError
 from boundby.read import duplicates
 from boundby.read.categories import Categories, Group
@@ -228,12 +229,12 @@ def _move_to_origin(
 
 def _devices(metadata: Metadata, device: Table) -> list[Device]:
     known = {entry.id for entry in metadata.devices}
-    used = [int(number) for number in np.unique(device["device"]) if int(number) not in known]
+    used = [int(number) for number in distinct(device["device"]) if int(number) not in known]
     return [*metadata.devices, *(Device(number, "") for number in used)]
 
 
 def _caliber(path: Path, metadata: Metadata, device: Table, host: Table, python: Table) -> Caliber:
-    used = set(np.unique(device["device"]).tolist())
+    used = set(distinct(device["device"]).tolist())
     listed = [entry for entry in metadata.devices if entry.id in used] or list(metadata.devices)
     has_ops = bool((host["kind"] == HostKind.OP).any())
     has_shapes = bool((host["signature"] != NONE).any())

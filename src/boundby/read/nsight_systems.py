@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
+from boundby.distribution import distinct
 from boundby.errors import UnreadableError
 from boundby.read import duplicates
 from boundby.read import nsight_systems_device as device_rows
@@ -178,7 +177,7 @@ def _devices(export: Export, process: Process, device: Table) -> list[Device]:
     unknown = Device(0, "")
     return [
         replace(cards.get(card_of.get(number, number), unknown), id=number)
-        for number in np.unique(device["device"]).tolist()
+        for number in distinct(device["device"]).tolist()
     ]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.intervals import union
 from boundby.read.columns import Array, GrowingTable, Interner, Table
 from boundby.read.nsight_systems_file import Condition, Export
@@ -146,7 +147,7 @@ def add_waits(export: Export, process: Process, host: HostRows, calls: dict[str,
     long = Condition("end - start >= ?", (LONG_WAIT_NS,))
     columns = {**_TIMED, "name": "nameId"}
     rows = export.columns("OSRT_API", columns, *process.of_host_rows(), long)
-    mine = np.isin(rows["tid"], np.unique(calls["tid"])) & np.isin(rows["name"], list(wanted))
+    mine = np.isin(rows["tid"], distinct(calls["tid"])) & np.isin(rows["name"], list(wanted))
     rows = {key: column[mine] for key, column in rows.items()}
     inside = union(calls["start"], calls["end"]).within(rows["start"], rows["end"])
     outside = inside * 2 < rows["end"] - rows["start"]
@@ -156,7 +157,7 @@ def add_waits(export: Export, process: Process, host: HostRows, calls: dict[str,
 
 def add_overhead(export: Export, process: Process, host: HostRows, calls: dict[str, Array]) -> None:
     """Add what the profiler did on threads that use CUDA; its own threads cost the program none."""
-    users = np.unique(calls["tid"])
+    users = distinct(calls["tid"])
     for table in ("PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD"):
         columns = {**_TIMED, "name": "nameId", "type": "overheadType"}
         rows = _finished(export.columns(table, columns, *process.of_host_rows()))

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import Ints, union
 from boundby.read.checks_host import COLD_CALL_NS, GRAVE_COLD_SHARE, IDLE_SHARE
@@ -51,7 +52,7 @@ def cut_warm_up(names: list[str], host: Table, device: Table, waits: Table) -> Q
     cut = int(early[-1])
     begin = int(min(host["start"][0], device["start"][0]))
     removed = host["start"] < cut
-    gone = np.unique(host["correlation"][removed & (host["correlation"] != NONE)])
+    gone = distinct(host["correlation"][removed & (host["correlation"] != NONE)])
     for table in (device, waits):
         take(table, ~(np.isin(table["correlation"], gone) | (table["start"] < cut)))
     take(host, ~removed)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import EMPTY, Ints
 from boundby.read.recording import NONE, HostKind
@@ -85,7 +86,7 @@ class _Order:
     def __init__(self, submitted: Ints, stream: Ints) -> None:
         self.submitted = submitted
         self.stream = stream
-        self.of_stream = {s: np.flatnonzero(stream == s) for s in np.unique(stream).tolist()}
+        self.of_stream = {s: np.flatnonzero(stream == s) for s in distinct(stream).tolist()}
         changes = np.concatenate(([True], stream[1:] != stream[:-1]))
         self.run_start = np.maximum.accumulate(np.where(changes, np.arange(len(stream)), 0))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.intervals import Ints
 from boundby.replay.program import NOTHING, PointKind, Program
 from boundby.timeline.hostline import LineKind
@@ -67,7 +68,7 @@ def no_sync(program: Program, cold: float = COLD) -> Program:
 
 def _after(waits: Ints, count: int) -> Ints:
     """The launches that follow these points closely."""
-    after = np.unique((waits[:, None] + np.arange(1, COLD_POINTS + 1)).ravel())
+    after = distinct((waits[:, None] + np.arange(1, COLD_POINTS + 1)).ravel())
     return after[after < count]
 
 
@@ -90,7 +91,7 @@ def no_sync_of(program: Program, calls: Ints) -> Program:
 
 def _around(points: Ints, count: int) -> Ints:
     """Points with the one before and after each: the operator around a wait spans all three."""
-    near = np.unique(np.concatenate((points - 1, points, points + 1)))
+    near = distinct(np.concatenate((points - 1, points, points + 1)))
     return near[(near >= 0) & (near < count)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from boundby.distribution import percentiles
 from boundby.read.recording import NONE
 from boundby.replay.engine import replay
 from boundby.replay.program import Program
@@ -50,7 +51,7 @@ def _quartiles(timeline: Timeline) -> Quartiles:
     length = steps.end - steps.start
     if len(steps) < FEWEST_STEPS or steps.source == "window" or _runs_ahead(timeline):
         return Quartiles(None, None, None)
-    q1, median, q3 = np.percentile(length, [25, 50, 75])
+    q1, median, q3 = percentiles(length, (25, 50, 75))
     return Quartiles(ms(median), ms(q1), ms(q3))
 
 

@@ -14,6 +14,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
+
 Limit = Literal["compute", "memory", "communication", "copy", "other"]
 """The kind of roof a family usually stands under."""
 
@@ -216,6 +218,6 @@ def classify_kernel(name: str, op_name: str = "") -> Family:
 def classify_kernels(names: list[str], used: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
     """int8[len(names)]: the Family of each name that occurs in ``used``; UNKNOWN elsewhere."""
     families = np.zeros(len(names), dtype=np.int8)
-    for index in np.unique(used):
+    for index in distinct(used):
         families[index] = classify_kernel(names[index])
     return families

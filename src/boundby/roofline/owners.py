@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
 from boundby.read.recording import NONE, HostKind, Ints, Recording
 
 
@@ -26,7 +27,7 @@ def launching_operators(recording: Recording) -> Ints:
     keys = host.correlation[order]
     position = np.minimum(np.searchsorted(keys, work.correlation), len(keys) - 1)
     matched = (work.correlation != NONE) & (keys[position] == work.correlation)
-    rows = np.unique(order[position[matched]])
+    rows = distinct(order[position[matched]])
     around = _enclosing_operators(recording, rows)
     owner[matched] = around[np.searchsorted(rows, order[position[matched]])]
     return owner
@@ -37,7 +38,7 @@ def _enclosing_operators(recording: Recording, calls: Ints) -> Ints:
     host = recording.host
     found = np.full(len(calls), NONE, dtype=np.int64)
     is_op = host.kind == HostKind.OP
-    for thread in np.unique(host.thread[calls]):
+    for thread in distinct(host.thread[calls]):
         mine = np.flatnonzero(host.thread[calls] == thread)
         ops = np.flatnonzero(is_op & (host.thread == thread))
         if len(ops):

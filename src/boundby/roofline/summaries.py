@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.read.recording import NONE, Ints
 from boundby.roofline.ceilings import Ceilings
@@ -134,7 +135,7 @@ def by_operator(roofs: KernelRoofs, columns: RowColumns | None = None) -> list[R
     columns = columns or row_columns(roofs)
     mine = np.flatnonzero(roofs.operator != NONE)
     names = roofs.recording.host.name
-    calls = names[np.unique(roofs.operator[mine])]
+    calls = names[distinct(roofs.operator[mine])]
     group = names[roofs.operator[mine]].astype(np.int64)
     return _lines(columns, mine, group, np.bincount(calls, minlength=1), columns.counted[mine])
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import Intervals, Ints, merge, union
 from boundby.read.recording import DeviceKind, Recording
@@ -51,7 +52,7 @@ class Busy:
 def is_communication(names: list[str], column: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
     """bool[len(column)]: which rows are collectives by name."""
     flags = np.zeros(max(len(names), 1), dtype=bool)
-    for index in np.unique(column):
+    for index in distinct(column):
         flags[index] = bool(COMMUNICATION.search(names[index]))
     return flags[column]
 

@@ -14,6 +14,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
+
 _PREFIX = re.compile(r"^_*(cuda|hip|cu|musa|xpu|ze)(?=[A-Z])")
 _SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds|_spt)+$")
 
@@ -88,6 +90,6 @@ def classify(name: str) -> CallKind:
 def classify_names(names: list[str], used: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
     """int8[len(names)]: the CallKind of each name that occurs in ``used``; OTHER elsewhere."""
     kinds = np.zeros(len(names), dtype=np.int8)
-    for index in np.unique(used):
+    for index in distinct(used):
         kinds[index] = classify(names[index])
     return kinds

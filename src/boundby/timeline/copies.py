@@ -8,6 +8,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
+
 _TO_DEVICE = re.compile(
     r"HtoD|HostToDevice|H2D|Host *-> *Device|(Pageable|Pinned) *-> *Device", re.IGNORECASE
 )
@@ -50,6 +52,6 @@ def classify_copy(name: str) -> CopyKind:
 def classify_copies(names: list[str], column: npt.NDArray[np.int32]) -> npt.NDArray[np.int8]:
     """int8[len(column)]: CopyKind of each row by its name."""
     kinds = np.zeros(max(len(names), 1), dtype=np.int8)
-    for index in np.unique(column):
+    for index in distinct(column):
         kinds[index] = classify_copy(names[index])
     return kinds[column]

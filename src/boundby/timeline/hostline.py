@@ -15,6 +15,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import EMPTY, Intervals, Ints, merge, union
 from boundby.read.recording import HostKind, Recording
@@ -123,7 +124,7 @@ def build_host_line(
 
 def submitting_threads(recording: Recording, launches: Launches) -> Ints:
     """Threads that launched device work, with the thread of the steps; int64, sorted."""
-    threads = set(np.unique(launches.thread).tolist())
+    threads = set(distinct(launches.thread).tolist())
     if recording.main_thread >= 0:
         threads.add(recording.main_thread)
     elif not threads and len(recording.host):
@@ -154,7 +155,7 @@ def _waiting_frames(recording: Recording, threads: Ints) -> Intervals:
     if not len(frames):
         return Intervals(EMPTY, EMPTY)
     wanted = np.zeros(len(names), dtype=bool)
-    for index in np.unique(frames.name):
+    for index in distinct(frames.name):
         wanted[index] = bool(WAITING_FRAME.search(names[index]))
     rows = wanted[frames.name] & np.isin(frames.thread, threads)
     return union(frames.start[rows], frames.end[rows])

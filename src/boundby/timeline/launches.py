@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.read.recording import NONE, HostKind, Recording
@@ -52,7 +53,7 @@ def join_launches(recording: Recording, device: int) -> Launches:
 
 def _number_launches(recording: Recording, host_row: Ints) -> Launches:
     host = recording.host
-    rows = np.unique(host_row[host_row != NONE])
+    rows = distinct(host_row[host_row != NONE])
     of_row = np.full(len(host_row), NONE, dtype=np.int64)
     matched = host_row != NONE
     of_row[matched] = np.searchsorted(rows, host_row[matched])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
 from boundby.intervals import Ints
 from boundby.read.recording import NONE
 
@@ -58,7 +59,7 @@ def enclosing(
     """
     start, end, thread = rows
     found = np.full(len(times), NONE, dtype=np.int64)
-    for value in np.unique(threads):
+    for value in distinct(threads):
         mine = np.flatnonzero(thread == value)
         asked = np.flatnonzero(threads == value)
         last = np.searchsorted(start[mine], times[asked], side="right") - 1

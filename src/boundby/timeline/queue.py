@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct, percentiles
 from boundby.intervals import Ints
 from boundby.timeline.summary import QueueDelay
 from boundby.units import us
@@ -23,7 +24,7 @@ def previous_end(stream: Ints, start: Ints, end: Ints) -> Ints:
     Rows must be ordered by start.
     """
     before = np.full(len(start), np.iinfo(np.int64).min, dtype=np.int64)
-    for value in np.unique(stream):
+    for value in distinct(stream):
         rows = np.flatnonzero(stream == value)
         before[rows[1:]] = np.maximum.accumulate(end[rows])[:-1]
     return before
@@ -34,5 +35,5 @@ def queue_delay(delay: Ints, onto_empty: npt.NDArray[np.bool_]) -> QueueDelay:
     empty = delay[onto_empty]
     if not len(empty):
         return QueueDelay(None, None)
-    p50, p99 = np.percentile(empty, [50, 99])
+    p50, p99 = percentiles(empty, (50, 99))
     return QueueDelay(us(p50), us(p99))

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.read.recording import HostKind, Ints32, Recording
@@ -181,7 +182,7 @@ def find_period(sequence: Ints | Ints32) -> int | None:
         return None
     rarest = repeated[np.argmin(counts[counts >= MIN_STEPS + 1])]
     positions = np.flatnonzero(sequence == rarest)
-    for period in np.unique(positions[1:] - positions[:-1]).tolist():
+    for period in distinct(positions[1:] - positions[:-1]).tolist():
         if period * (MIN_STEPS + 1) > len(sequence):
             break
         if (sequence[period:] == sequence[:-period]).mean() >= MIN_PERIODIC_MATCH:

@@ -90,6 +90,14 @@ def test_a_wait_has_its_exact_line(train):
     assert places == {"train.<locals>.run"}
 
 
+def test_a_wait_has_its_exact_line_beside_compiled_code(train):
+    torch.compile(torch.sin, backend="eager")(torch.ones(1))
+    capture, _, _ = train(4000)
+    places = {capture.stacks[a][0].function for _, a, _ in capture.of(Row.WAIT).tolist()}
+
+    assert places == {"train.<locals>.run"}
+
+
 def test_only_the_chosen_passes_run(train):
     capture, _, _ = train(200, plan=Plan(steps=4, warm_up=3, passes=("clean", "syncs")))
 
