@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from boundby.prescribe.catalogue import RULES
 from boundby.prescribe.rule import Rule
@@ -20,6 +21,7 @@ KNOWN = ("What it means", "How boundby knows")
 """Sections of the file that stand before those of the rule, in this order."""
 
 
+@lru_cache(maxsize=1)
 def remedies() -> dict[str, Topic]:
     """All changes that boundby knows, by id."""
     return {rule.id: Topic(rule.id, KIND, rule.title, _text(rule)) for rule in RULES}
