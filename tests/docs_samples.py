@@ -13,7 +13,7 @@ REAL = REPOSITORY / "tests" / "real"
 SNAPSHOT = REAL / "memory" / "fragmentation_oom.pickle.gz"
 KERNELS = REAL / "nsight" / "ncu_raw.csv.gz"
 
-USERS = ("mine", "new", "old")
+USERS = ("mine", "new", "old", "train")
 """Modules of the user, which commands import into this process."""
 
 MINE = """\
@@ -30,6 +30,15 @@ def step():
 
 def make_loader():
     return DataLoader(TensorDataset(torch.randn(32, 4)), batch_size=4)
+"""
+TRAIN = """\
+import torch
+from torch import nn
+
+
+def build(batch):
+    model = nn.Sequential(*(nn.Linear(512, 512) for _ in range(8))).cuda()
+    return {"model": model, "inputs": (torch.randn(batch, 512, device="cuda"),)}
 """
 SOFTMAX = """\
 import torch
@@ -64,6 +73,7 @@ def place(folder):
         nsys_training_steps().write(folder / name)
     (folder / "train.log").write_text(REFUSED)
     (folder / "mine.py").write_text(MINE)
+    (folder / "train.py").write_text(TRAIN)
     for name in ("new.py", "old.py"):
         (folder / name).write_text(SOFTMAX)
 

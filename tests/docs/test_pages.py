@@ -111,6 +111,20 @@ def test_every_option_of_a_command_is_in_the_reference(name):
     assert "```shell\nboundby" in section
 
 
+def test_every_function_for_python_is_documented():
+    rows = re.findall(r"^\| (.+?) \|", WRITTEN["reference/python.md"], re.MULTILINE)
+
+    assert set(boundby.LAZY) - set(re.findall(r"`(\w+)", " ".join(rows))) == set()
+
+
+def test_every_option_of_the_plugin_is_documented():
+    plugin = (SOURCE / "pytest_plugin.py").read_text("utf-8")
+    options = set(re.findall(r"addoption\(\s*\"(--[\w-]+)", plugin))
+
+    assert len(options) >= 3
+    assert {each for each in options if f"`{each} " not in WRITTEN["practice/ci.md"]} == set()
+
+
 VARIABLE = re.compile(
     r"environ\w*(?:\.get\(|\[)\s*\"([A-Z_]+)\"|^[A-Z_]+ = \"(BOUNDBY\w*)\"", re.MULTILINE
 )
