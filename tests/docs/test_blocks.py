@@ -121,6 +121,8 @@ def test_a_block_without_output_says_so_and_one_with_output_shows_it(tmp_path, m
     assert "No output" in kept_output(block)
     output_file(block).write_text("NVIDIA H200, torch 2.11\n3 ms\n")
     assert kept_output(block) == "```text\n3 ms\n```\n\n*NVIDIA H200, torch 2.11*\n"
+    output_file(block).write_text("NVIDIA H200, torch 2.11\n")
+    assert kept_output(block) == "*Ran on NVIDIA H200, torch 2.11; it prints nothing.*\n"
 
 
 def test_blocks_are_found_with_their_marks_also_inside_lists():

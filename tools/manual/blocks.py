@@ -87,4 +87,6 @@ def kept_output(block: Block) -> str:
     if not file.is_file():
         return f"{NOT_YET}\n"
     caliber, _, text = file.read_text("utf-8").partition("\n")
+    if not text.strip():
+        return f"*Ran on {caliber}; it prints nothing.*\n"
     return f"```text\n{text.rstrip()}\n```\n\n*{caliber}*\n"
