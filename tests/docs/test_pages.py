@@ -96,6 +96,33 @@ def test_every_explained_word_has_a_place_with_its_text():
     assert lost == []
 
 
+def paragraphs(topic):
+    """The paragraphs of a topic that are no code and no list of links."""
+    text = topic.text.partition("## See also")[0]
+    return [each for each in text.split("\n\n") if not each.startswith(("#", " "))]
+
+
+def test_pages_hold_the_text_that_explain_prints():
+    pages_of = {name: places()[name].partition("#")[0] for name in places()}
+    lost = [
+        (name, each)
+        for name, page in pages_of.items()
+        for each in paragraphs(remedies().get(name) or find(name))
+        if each not in EVERY[page]
+    ]
+
+    assert lost == []
+
+
+def test_every_key_of_a_document_is_listed_with_what_it_may_be():
+    page = GENERATED["reference/json.md"]
+
+    assert "| `verdict.strength` |" in page
+    assert "| `quality[].severity` | `info`, `warning`, `fatal` |" in page
+    assert "| `steps.unprofiled_ms` | object, null |" in page
+    assert "| `kernels[]." in page
+
+
 def test_every_topic_and_prescription_has_a_place():
     assert set(places()) == {*(name for group in ids().values() for name in group), *remedies()}
 
