@@ -61,6 +61,21 @@ def test_commands_of_a_page_do_what_it_shows(page, folder):
                 follow(command, block.mark)
 
 
+def test_commands_in_scripts_parse():
+    lines = [
+        line.partition("||")[0]
+        for page, text in PAGES.items()
+        for block in blocks(page, text)
+        if block.language == "shell"
+        for line in block.code.splitlines()
+        if line.startswith("boundby ")
+    ]
+
+    assert len(lines) >= 2
+    for line in lines:
+        parse(line.split())
+
+
 def follow(command, mark):
     """Run one command as its block says, and compare."""
     if command.words[0] != "boundby":
