@@ -6,12 +6,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from boundby.memory.composition import BASES, HELD, Part
 from boundby.memory.recipes import RECIPES
 from tools.manual import roofs, trust
 from tools.manual.blocks import DOCS, written_pages
 
 TABLE = re.compile(r"^<!-- table: (\w+) -->\n(?:\|.*\n)+", re.MULTILINE)
+
+
+NOT_IN_USE: frozenset[Part] = frozenset({"cache", "context"})
+
+
+def composition() -> str:
+    """The parts of memory, how each is told, and whether it stays."""
+    head = ("part", "how it is told", "how sure", "from step to step")
+    rows = ((part, basis, sure, _from_step_to_step(part)) for part, (sure, basis) in BASES.items())
+    return _drawn(head, rows)
+
+
+def _from_step_to_step(part: Part) -> str:
+    if part in NOT_IN_USE:
+        return "not in use by tensors"
+    return "stays" if part in HELD else "comes and goes"
 
 
 def recipes() -> str:
@@ -21,6 +39,10 @@ def recipes() -> str:
         (each.title, *(f"{n:g}" for n in (each.weights, each.gradients, each.states, each.total)))
         for each in RECIPES
     )
+    return _drawn(head, rows)
+
+
+def _drawn(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows))
 
 
@@ -29,7 +51,12 @@ def accuracy() -> str:
     return trust.table((DOCS / "accuracy.md").read_text("utf-8"))
 
 
-TABLES = {"accuracy": accuracy, "recipes": recipes, "roofline": roofs.table}
+TABLES = {
+    "accuracy": accuracy,
+    "composition": composition,
+    "recipes": recipes,
+    "roofline": roofs.table,
+}
 
 
 def renewed(text: str) -> str:
