@@ -40,7 +40,7 @@ from boundby.roofline.ceilings import Peaks
 from boundby.roofline.measured import MeasuredCeilings
 from boundby.timeline.timeline import Timeline, build_timeline
 from boundby.verdict.classes import HOST_CLASS, class_of, leading_part, shares_of
-from boundby.verdict.decide import Outlook, decide, undecided, voiding
+from boundby.verdict.decide import Outlook, decide, undecided, voiding, weakens
 from boundby.verdict.decision import DecisionPath, Rung, Verdict
 from boundby.verdict.next import NextCommand, next_commands
 from boundby.verdict.path import walk
@@ -106,7 +106,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms, measured_by)
     missed = _missed(calibrated, options)
     over = excess(timeline, program)
-    doubtful = bool(missed) or over > REPLAY_MAY_EXCEED
+    doubtful = bool(missed) or over > REPLAY_MAY_EXCEED or weakens(recording.quality)
     outlook = _outlook(calibrated, program, split, doubtful=doubtful)
     observed = observe(timeline, program, calibrated, outlook.clean)
     observed = with_beside(observed, options.facts, options.places)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from boundby.read import checks_device, checks_host, checks_join
+from boundby.read.correlations import with_unique_ids
 from boundby.read.facts import Facts, derive_facts
 from boundby.read.recording import Quality, Recording
 
@@ -33,7 +34,11 @@ CHECKS: tuple[Callable[[Facts], Quality | None], ...] = (
 
 
 def inspect(recording: Recording) -> Recording:
-    """The recording with the findings of all checks added, gravest first."""
+    """The recording, each launch with an id of its own and the findings of all checks added.
+
+    Findings are ordered gravest first.
+    """
+    recording = with_unique_ids(recording)
     facts = derive_facts(recording)
     found = [finding for check in CHECKS if (finding := check(facts)) is not None]
     known = {finding.id for finding in recording.quality}

@@ -68,6 +68,10 @@ BECAUSE: dict[Part, tuple[str, ...]] = {
 """Ids of the evidence each part rests on; those the recording lacks are left out."""
 
 
+WEAKENING = frozenset({"shared-ids"})
+"""Findings that leave a verdict weak at best where they are warnings: its device time is open."""
+
+
 @frozen
 class Outlook:
     """The waterfall of the best estimate and of the programs that test it.
@@ -98,6 +102,11 @@ def undecided(reason: str) -> Verdict:
 def voiding(quality: Sequence[Quality]) -> str | None:
     """What voids a verdict on this recording, one sentence; None where nothing does."""
     return next((q.message for q in quality if q.severity == "fatal"), None)
+
+
+def weakens(quality: Sequence[Quality]) -> bool:
+    """Whether a finding leaves a verdict on this recording weak at best."""
+    return any(q.severity == "warning" and q.id in WEAKENING for q in quality)
 
 
 def decide(outlook: Outlook, causes: Mapping[str, str], known: frozenset[str]) -> Verdict:
