@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from boundby.read import checks_device, checks_host, checks_join
+from boundby.read import checks_clock, checks_device, checks_extent, checks_host, checks_join
 from boundby.read.correlations import with_unique_ids
 from boundby.read.facts import Facts, derive_facts
 from boundby.read.recording import Quality, Recording
@@ -20,6 +20,12 @@ CHECKS: tuple[Callable[[Facts], Quality | None], ...] = (
     checks_device.find_too_little_work,
     checks_device.find_stream_overlap,
     checks_device.find_unrecorded_graphs,
+    checks_extent.find_outlasting,
+    checks_extent.find_crossing,
+    checks_extent.find_one_long,
+    checks_extent.find_no_length,
+    checks_clock.find_early_returns,
+    checks_clock.find_late_clock,
     checks_join.find_kernels_before_launch,
     checks_join.find_kernels_without_launch,
     checks_join.find_earlier_kernels,

@@ -68,7 +68,18 @@ BECAUSE: dict[Part, tuple[str, ...]] = {
 """Ids of the evidence each part rests on; those the recording lacks are left out."""
 
 
-WEAKENING = frozenset({"shared-ids"})
+WEAKENING = frozenset(
+    {
+        "bad-clock",
+        "crossing-events",
+        "early-return",
+        "late-clock",
+        "no-length",
+        "one-long-event",
+        "outlasting-events",
+        "shared-ids",
+    }
+)
 """Findings that leave a verdict weak at best where they are warnings: its device time is open."""
 
 
