@@ -117,6 +117,8 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     observed = with_roofs(observed, roofline, host_sets_step=host_leads)
     causes = find_causes(signs, observed.syncs)
     verdict = decide(outlook, causes, frozenset(e.id for e in observed.evidence))
+    if verdict.undecided_reason:
+        return _undecided(timeline, program, verdict.undecided_reason, options)
     findings = _Findings(
         verdict=verdict,
         path=walk(verdict, observed.device, observed.host, shares_of(outlook.clean)),
@@ -158,7 +160,7 @@ def _diagnosis(
     return Diagnosis(
         source=recording.source,
         caliber=recording.caliber,
-        quality=_quality(recording, program, findings),
+        quality=_quality(timeline, program, findings),
         steps=observed.steps,
         calibration=observed.calibration,
         devices=tuple(recording.devices),
@@ -247,12 +249,18 @@ def _case(
     )
 
 
-def _quality(recording: Recording, program: Program, findings: _Findings) -> tuple[Quality, ...]:
-    """What the reader found, and what the replay did."""
-    found = list(recording.quality)
+def _quality(timeline: Timeline, program: Program, findings: _Findings) -> tuple[Quality, ...]:
+    """What the reader found, and what timeline and replay did."""
+    found = list(timeline.recording.quality)
     if program.edge_waits:
         text = "waits before the first and after the last launch are the recording's own: left out"
         found.append(Quality("edge-sync", "info", program.edge_waits, text))
+    if len(timeline.launches) and timeline.steps.source == "window":
+        text = (
+            "No step is marked or repeats itself: the recording as a whole counts as one step. "
+            "Call prof.step() after each step."
+        )
+        found.append(Quality("no-steps", "info", 1, text))
     if findings.over > REPLAY_MAY_EXCEED:
         text = (
             f"The replay takes {findings.over:.0%} longer than the recording: threads that wait at "

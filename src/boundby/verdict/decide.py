@@ -48,7 +48,6 @@ BECAUSE: dict[Part, tuple[str, ...]] = {
         "fp32-products",
         "small-kernels",
         "mfu",
-        "queue-delay",
     ),
     "device-memory": (
         "device-busy",
@@ -59,7 +58,6 @@ BECAUSE: dict[Part, tuple[str, ...]] = {
         "cast-traffic",
         "chain-traffic",
         "special-bound",
-        "queue-delay",
     ),
     "device-other": ("device-busy",),
     "device-copy": ("device-copy", "device-busy"),
@@ -81,6 +79,12 @@ WEAKENING = frozenset(
     }
 )
 """Findings that leave a verdict weak at best where they are warnings: its device time is open."""
+
+
+UNKNOWN_WORK = (
+    "the device sets the step, but none of its work is of a known kind: neither kernel names nor "
+    "shapes tell what holds it up; record with record_shapes=True"
+)
 
 
 @frozen
@@ -129,6 +133,8 @@ def decide(outlook: Outlook, causes: Mapping[str, str], known: frozenset[str]) -
     """
     shares = shares_of(outlook.clean)
     lead = leading_part(shares)
+    if not shares[lead]:
+        return undecided(UNKNOWN_WORK)
     name = class_of(lead)
     return Verdict(
         name=name,

@@ -117,6 +117,19 @@ def test_kernels_without_a_duration_are_of_unknown_length(rows, severity):
     assert is_strong(trace) == (severity == "info")
 
 
+# --- Steps ----------------------------------------------------------------------------------------
+
+
+def test_a_recording_without_any_step_says_so():
+    trace = Trace()
+    for row in range(30):
+        trace.submit(f"kernel {row}", 20 * row, start=20 * row + 10, dur=5)
+    trace.metadata = {}
+
+    assert "no-steps" in {finding.id for finding in diagnosis_of(trace).quality}
+    assert "no-steps" not in {q.id for q in diagnosis_of(training_steps()).quality}
+
+
 # --- Clocks ---------------------------------------------------------------------------------------
 
 
