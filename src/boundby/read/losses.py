@@ -77,7 +77,7 @@ def _mended(losses: Losses) -> Quality | None:
     if not losses.mended:
         return None
     values = counted(losses.mended, "value")
-    message = f"{values} repaired that JSON forbids: control or stray characters, NaN, not UTF-8."
+    message = f"{values} repaired that JSON forbids: stray characters or commas, NaN, not UTF-8."
     return Quality("repaired", "info", losses.mended, message)
 
 
