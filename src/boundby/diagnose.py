@@ -40,7 +40,7 @@ from boundby.roofline.ceilings import Peaks
 from boundby.roofline.measured import MeasuredCeilings
 from boundby.timeline.timeline import Timeline, build_timeline
 from boundby.verdict.classes import HOST_CLASS, class_of, leading_part, shares_of
-from boundby.verdict.decide import Outlook, decide, undecided, voiding
+from boundby.verdict.decide import Outlook, decide, undecided, voiding, weakens
 from boundby.verdict.decision import DecisionPath, Rung, Verdict
 from boundby.verdict.next import NextCommand, next_commands
 from boundby.verdict.path import walk
@@ -106,7 +106,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms, measured_by)
     missed = _missed(calibrated, options)
     over = excess(timeline, program)
-    doubtful = bool(missed) or over > REPLAY_MAY_EXCEED
+    doubtful = bool(missed) or over > REPLAY_MAY_EXCEED or weakens(recording.quality)
     outlook = _outlook(calibrated, program, split, doubtful=doubtful)
     observed = observe(timeline, program, calibrated, outlook.clean)
     observed = with_beside(observed, options.facts, options.places)
@@ -117,6 +117,8 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     observed = with_roofs(observed, roofline, host_sets_step=host_leads)
     causes = find_causes(signs, observed.syncs)
     verdict = decide(outlook, causes, frozenset(e.id for e in observed.evidence))
+    if verdict.undecided_reason:
+        return _undecided(timeline, program, verdict.undecided_reason, options)
     findings = _Findings(
         verdict=verdict,
         path=walk(verdict, observed.device, observed.host, shares_of(outlook.clean)),
@@ -158,7 +160,7 @@ def _diagnosis(
     return Diagnosis(
         source=recording.source,
         caliber=recording.caliber,
-        quality=_quality(recording, program, findings),
+        quality=_quality(timeline, program, findings),
         steps=observed.steps,
         calibration=observed.calibration,
         devices=tuple(recording.devices),
@@ -247,12 +249,18 @@ def _case(
     )
 
 
-def _quality(recording: Recording, program: Program, findings: _Findings) -> tuple[Quality, ...]:
-    """What the reader found, and what the replay did."""
-    found = list(recording.quality)
+def _quality(timeline: Timeline, program: Program, findings: _Findings) -> tuple[Quality, ...]:
+    """What the reader found, and what timeline and replay did."""
+    found = list(timeline.recording.quality)
     if program.edge_waits:
         text = "waits before the first and after the last launch are the recording's own: left out"
         found.append(Quality("edge-sync", "info", program.edge_waits, text))
+    if len(timeline.launches) and timeline.steps.source == "window":
+        text = (
+            "No step is marked or repeats itself: the recording as a whole counts as one step. "
+            "Call prof.step() after each step."
+        )
+        found.append(Quality("no-steps", "info", 1, text))
     if findings.over > REPLAY_MAY_EXCEED:
         text = (
             f"The replay takes {findings.over:.0%} longer than the recording: threads that wait at "

@@ -17,6 +17,7 @@ from boundby.cli.output import (
     write_stdout,
 )
 from boundby.errors import UsageError
+from boundby.shell import quoted
 
 if TYPE_CHECKING:
     from boundby.cli.answer import Roofs
@@ -80,7 +81,7 @@ def _diagnose(name: str, roofs: Roofs, given: str) -> Diagnosis:
     found = diagnose(recording, Options(**roofs))
     (diagnosis,) = keep_given((found,), given)
     following = (
-        replace(each, command=each.command.replace(f"trace {shlex.quote(path)}", path))
+        replace(each, command=each.command.replace(f"trace {quoted(path)}", path))
         for each in diagnosis.next
     )
     return replace(diagnosis, next=tuple(following))

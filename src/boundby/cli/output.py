@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -17,6 +18,9 @@ from boundby.errors import BoundbyError, UsageError
 Form = Literal["text", "json", "markdown"]
 FORM_OF: dict[str, Form] = {".json": "json", ".md": "markdown", ".txt": "text"}
 STDOUT = "-"
+STDOUT_NUMBER = 1
+STDOUT_ERRORS = frozenset({errno.EBADF, errno.EIO, errno.ENOSPC, errno.EPIPE, errno.EDQUOT})
+"""How writing to stdout fails; none of them comes from opening a file that is named."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -68,10 +72,27 @@ def write_stdout(text: str) -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more at exit
-        if isinstance(error, BrokenPipeError):
-            raise StdoutClosedError from None
-        raise BoundbyError(f"stdout: cannot write: {error.strerror}") from None
+        raise stdout_failed(error) from None
+
+
+def stdout_failed(error: OSError) -> Exception:
+    """What to raise where stdout takes nothing more; nothing more is written to it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return StdoutClosedError()
+    return BoundbyError(f"stdout: cannot write: {error.strerror}")
+
+
+def hold_closed_stdout() -> None:
+    """Give a process that was started without stdout one that refuses what is written.
+
+    Python has none then, and the next file that is opened would become stdout.
+    """
+    if sys.stdout is None:
+        held = os.open(os.devnull, os.O_RDONLY)
+        if held != STDOUT_NUMBER:
+            os.dup2(held, STDOUT_NUMBER)
+        sys.stdout = open(STDOUT_NUMBER, "w", encoding="utf-8")  # noqa: SIM115 - for the process
 
 
 def output_options(command: Function) -> Function:

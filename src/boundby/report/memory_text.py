@@ -219,11 +219,11 @@ def _next(commands: tuple[NextCommand, ...], width: int) -> list[Line]:
     body: list[Line] = []
     for each in commands:
         if len(each.command) + 2 > column:
-            body.append((Span(sanitize.shown(each.command), "command"),))
+            body.append((Span(sanitize.command(each.command), "command"),))
             continue
         body.append(
             (
-                Span(sanitize.shown(each.command).ljust(column), "command"),
+                Span(sanitize.command(each.command).ljust(column), "command"),
                 Span(each.question, "dim"),
             )
         )
