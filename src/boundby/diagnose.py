@@ -157,7 +157,11 @@ def _undecided(timeline: Timeline, program: Program, reason: str, options: Optio
 
 def _drawn(diagnosis: Diagnosis, timeline: Timeline, options: Options) -> Diagnosis:
     """With both timelines, where a picture is wanted."""
-    return replace(diagnosis, lanes=draw_lanes(timeline, options.lanes)) if options.lanes else diagnosis
+    return (
+        replace(diagnosis, lanes=draw_lanes(timeline, options.lanes))
+        if options.lanes
+        else diagnosis
+    )
 
 
 def _diagnosis(

@@ -119,9 +119,23 @@ def _report(
         from boundby.report.memory_markdown import render as render_markdown
 
         return render_markdown(diagnosis)
+    if output.form == "html":
+        return _page(diagnosis, name)
+    if output.form == "perfetto":
+        return _counters(diagnosis, str(output.path))
     from boundby.report.memory_text import Pictures, render
 
     return render(diagnosis, look_for(output), Pictures(map=request.wants_map))
+
+
+def _page(diagnosis: MemoryDiagnosis | TextDiagnosis, name: str) -> str:
+    from boundby.memory.message import TextDiagnosis
+    from boundby.report.page import memory
+    from boundby.report.page.render import render
+
+    if isinstance(diagnosis, TextDiagnosis):
+        return render(memory.text_page(diagnosis, name))
+    return render(memory.snapshot_page(diagnosis))
 
 
 def look_for(output: Output) -> Look:
@@ -134,14 +148,18 @@ def look_for(output: Output) -> Look:
 def _write_perfetto(
     diagnosis: MemoryDiagnosis | TextDiagnosis, target: str, output: Output
 ) -> None:
+    text = _counters(diagnosis, "--perfetto")
+    Output("perfetto", Path(target), output.force, output.verbose, output.quiet).write(text)
+
+
+def _counters(diagnosis: MemoryDiagnosis | TextDiagnosis, asked_by: str) -> str:
+    """The curves as a trace; ``asked_by`` is the option or file that wants them."""
     from boundby.memory.message import TextDiagnosis
     from boundby.report.memory_perfetto import counters
 
     if isinstance(diagnosis, TextDiagnosis):
-        raise UsageError("--perfetto: a text has no history", "give a snapshot")
-    Output("json", Path(target), output.force, output.verbose, output.quiet).write(
-        counters(diagnosis.case.history)
-    )
+        raise UsageError(f"{asked_by}: a text has no history", "give a snapshot")
+    return counters(diagnosis.case.history)
 
 
 def check_expected(done: Sequence[tuple[str, str]], expected: str | None) -> None:

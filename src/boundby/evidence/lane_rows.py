@@ -1,4 +1,4 @@
-"""Rows of the lanes: what the submitting threads ran, nested, and what the device ran, by stream."""
+"""Rows of the lanes: what submitting threads ran, nested, and what the device ran, by stream."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class HostRows:
 
     def take(self, rows: Ints | npt.NDArray[np.bool_]) -> HostRows:
         """The same columns at some rows."""
-        columns = (getattr(self, name)[rows] for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
+        columns = (getattr(self, name)[rows] for name in self.__dataclass_fields__)
         return HostRows(*columns)
 
 
@@ -97,9 +97,7 @@ class WorkRows:
         return len(self.start)
 
 
-def host_rows(
-    timeline: Timeline, start: int, end: int
-) -> tuple[HostRows, tuple[Place, ...], int]:
+def host_rows(timeline: Timeline, start: int, end: int) -> tuple[HostRows, tuple[Place, ...], int]:
     """Rows that overlap the window, the places they name, and how many were nested too deep."""
     frames = user_frames(timeline.recording)
     rows = _host(timeline, start, end)
@@ -167,7 +165,7 @@ def _frames(timeline: Timeline, frames: UserFrames, window: tuple[int, int]) -> 
 
 def _joined(first: HostRows, second: HostRows) -> HostRows:
     """Rows of both, ordered by start, of two that start together the longer one first."""
-    names = tuple(HostRows.__dataclass_fields__)  # type: ignore[attr-defined]
+    names = tuple(HostRows.__dataclass_fields__)
     both = HostRows(
         *(np.concatenate((getattr(first, name), getattr(second, name))) for name in names)
     )
