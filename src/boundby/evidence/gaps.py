@@ -1,9 +1,10 @@
 """Idle intervals of the device, and what each of them was spent waiting for.
 
-An interval belongs to whatever kept the next work from being there. Work that was queued before the
-interval began waits for the device itself: another stream, or the start of a kernel. Else it is
-what the host did until it launched that work. A host that had been waiting when the device ran dry
-could have been ahead by as long as it waited; so much of its work counts for the wait.
+An interval belongs to what kept the next work from running for most of it: the host, until it had
+launched that work, by what it did meanwhile; from then on the device itself (another stream, the
+start of a kernel). A copy that holds the host is a wait. A host that had been waiting when the
+device ran dry could have been ahead by as long as it waited; so much of its work counts for the
+wait.
 """
 
 from __future__ import annotations
@@ -68,33 +69,48 @@ def find_gaps(timeline: Timeline, start: int, end: int) -> Gaps:
     begin, finish = idle.start[inside], idle.end[inside]
     if not len(begin):
         return Gaps(begin, finish, np.zeros(0, dtype=np.int8))
-    launched, submitted = _submissions(timeline, begin, finish)
-    credit = _credits(timeline, begin, finish, launched)
-    owner = np.where(submitted <= begin, DEVICE, np.argmax(credit, axis=1))
-    return Gaps(begin, finish, owner.astype(np.int8))
+    calls = _next_calls(timeline, begin, finish)
+    credit = _credits(timeline, begin, finish, calls)
+    return Gaps(begin, finish, np.argmax(credit, axis=1).astype(np.int8))
 
 
-def _submissions(timeline: Timeline, begin: Ints, finish: Ints) -> tuple[Ints, Ints]:
-    """Start and end of the call that launched the work after each interval; its end where none."""
+@frozen
+class _Calls:
+    """The call that launched the work after each interval; the interval's end where none is known.
+
+    Attributes:
+        start, end: int64[n] ns.
+        holds: bool[n] whether it is a copy that holds the host.
+    """
+
+    start: Ints
+    end: Ints
+    holds: npt.NDArray[np.bool_]
+
+
+def _next_calls(timeline: Timeline, begin: Ints, finish: Ints) -> _Calls:
     launches, rows = timeline.launches, timeline.rows
     follows = np.searchsorted(timeline.recording.device.start[rows], finish)
     found = follows < len(rows)
     call = np.full(len(finish), NONE, dtype=np.int64)
     call[found] = launches.of_row[rows[follows[found]]]
     known = call != NONE
-    start, end = finish.copy(), finish.copy()
+    start, end, holds = finish.copy(), finish.copy(), np.zeros(len(finish), dtype=np.bool_)
     start[known], end[known] = launches.start[call[known]], launches.end[call[known]]
-    return np.clip(start, begin, finish), end
+    holds[known] = blocking_copies(timeline)[call[known]]
+    return _Calls(np.clip(start, begin, finish), end, holds)
 
 
 def _credits(
-    timeline: Timeline, begin: Ints, finish: Ints, launched: Ints
+    timeline: Timeline, begin: Ints, finish: Ints, calls: _Calls
 ) -> npt.NDArray[np.float64]:
-    """float64[n, owners of host time] ns of each interval that each owner answers for."""
-    time = timeline.line.time_by_kind(begin, launched)
-    time[:, LineKind.LAUNCH] += finish - launched
-    credit = np.stack([time[:, list(kinds)].sum(axis=1) for kinds in KINDS_OF.values()], axis=1)
-    credit = credit.astype(np.float64)
+    """float64[n, len(OWNERS)] ns of each interval that each owner answers for."""
+    until = np.where(calls.holds, calls.start, np.clip(calls.end, begin, finish))
+    time = timeline.line.time_by_kind(begin, until)
+    time[:, LineKind.SYNC] += np.where(calls.holds, finish - until, 0)
+    by_host = [time[:, list(kinds)].sum(axis=1) for kinds in KINDS_OF.values()]
+    by_device = np.where(calls.holds, 0, finish - until)
+    credit = np.stack([*by_host, by_device], axis=1).astype(np.float64)
     work = credit[:, PYTHON] + credit[:, SUBMISSION]
     ahead = np.minimum(_waited_before(timeline, begin), work)
     kept = np.divide(work - ahead, work, out=np.zeros_like(work), where=work > 0)

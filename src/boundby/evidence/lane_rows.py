@@ -112,7 +112,7 @@ def host_rows(timeline: Timeline, start: int, end: int) -> tuple[HostRows, tuple
 def _host(timeline: Timeline, start: int, end: int) -> HostRows:
     """Operators, calls and ranges on the submitting threads."""
     host = timeline.recording.host
-    inside = (host.start < end) & (host.end > start) & (host.kind != HostKind.OVERHEAD)
+    inside = _inside(host.start, host.end, (start, end)) & (host.kind != HostKind.OVERHEAD)
     row = np.flatnonzero(inside & np.isin(host.thread, timeline.line.threads))
     blank = np.full(len(row), NONE, dtype=np.int64)
     return HostRows(
@@ -126,6 +126,13 @@ def _host(timeline: Timeline, start: int, end: int) -> HostRows:
         place=blank,
         row=row,
     )
+
+
+def _inside(start: Ints, end: Ints, window: tuple[int, int]) -> npt.NDArray[np.bool_]:
+    """Rows that overlap a window, but not those around all of it: they tell nothing apart."""
+    first, last = window
+    around = (start < first) & (end > last)
+    return np.asarray((start < last) & (end > first) & ~around)
 
 
 def _kinds(timeline: Timeline) -> Ints:
@@ -146,9 +153,8 @@ def _kinds(timeline: Timeline) -> Ints:
 
 def _frames(timeline: Timeline, frames: UserFrames, window: tuple[int, int]) -> HostRows:
     """The user's functions on the submitting threads."""
-    start, end = window
     mine = np.isin(frames.thread, timeline.line.threads)
-    at = np.flatnonzero(mine & (frames.start < end) & (frames.end > start))
+    at = np.flatnonzero(mine & _inside(frames.start, frames.end, window))
     blank = np.full(len(at), NONE, dtype=np.int64)
     return HostRows(
         start=frames.start[at],

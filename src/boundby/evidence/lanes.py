@@ -182,7 +182,7 @@ def _thread(timeline: Timeline, index: int) -> str:
     recording = timeline.recording
     if index == recording.main_thread:
         return "main thread"
-    return "another submitting thread" if index in timeline.line.threads else "a thread"
+    return "helper thread" if index in timeline.line.threads else "thread"
 
 
 def kind_name(kind: int) -> str:

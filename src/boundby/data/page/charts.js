@@ -30,7 +30,7 @@ const names = (rows, width) => ({
   ...axisStyle(), type: "category", inverse: true, data: rows.map((row) => row.name),
   axisLabel: { color: style("--ink"), fontFamily: FONT, fontSize: 12.5, interval: 0, formatter: (name) => fitted(name, nameRoom(rows, width) - 10) },
 });
-const amounts = (spec, most) => ({ ...axisStyle(), type: "value", min: 0, max: most, name: spec.axis, nameLocation: "middle", nameGap: 26, splitNumber: 4 });
+const amounts = (spec, most) => ({ ...axisStyle(), type: "value", min: 0, max: most, name: spec.axis, nameLocation: "middle", nameGap: 26, splitNumber: 4, axisLabel: { ...axisStyle().axisLabel, showMaxLabel: false } });
 
 const CHARTS = {
   /* Bars that start at 0 or, as the parts of a waterfall, where the part before them ends. */
@@ -69,7 +69,7 @@ const CHARTS = {
         {
           type: "bar", stack: "all", barWidth: 7, barMinHeight: 1, itemStyle: { color: "#56B4E9", borderRadius: 3, opacity: 0.75 }, data: rows.map((row) => row.high - row.low),
           markLine: spec.now ? {
-            symbol: "none", silent: true, lineStyle: { color: style("--soft"), type: "dashed" }, data: [{ xAxis: spec.now }],
+            symbol: "none", silent: true, precision: 12, lineStyle: { color: style("--soft"), type: "dashed" }, data: [{ xAxis: spec.now }],
             label: { formatter: `now ${spec.now_text}`, position: "start", color: style("--soft"), fontFamily: FONT, fontSize: 12 },
           } : undefined,
         },
@@ -127,14 +127,14 @@ const CHARTS = {
     return {
       ...base(), grid: { left: 62, right: 24, top: 46, bottom: 46 },
       legend: { top: 0, left: 50, icon: "roundRect", itemWidth: 14, itemHeight: 8, selectedMode: false, textStyle: { color: style("--ink"), fontFamily: FONT, fontSize: 12.5 } },
-      xAxis: { ...axisStyle(), type: "value", min: spec.x[0], max: spec.x[last], name: spec.axis, nameLocation: "middle", nameGap: 28 },
+      xAxis: { ...axisStyle(), type: "value", min: spec.x[0], max: spec.x[last], name: spec.axis, nameLocation: "middle", nameGap: 28, axisLabel: { ...axisStyle().axisLabel, showMaxLabel: false } },
       yAxis: { ...axisStyle(), type: "value", min: 0, name: spec.unit, nameLocation: "middle", nameGap: 44 },
       tooltip: { ...tooltip((p) => spec.hints[p.dataIndex]), trigger: "axis", axisPointer: { type: "line", lineStyle: { color: style("--soft") } } },
       series: spec.series.map((each, at) => ({
         name: each.name, type: "line", step: "end", symbol: "none", data: spec.x.map((x, i) => [x, each.values[i]]),
         lineStyle: { width: at ? 1.5 : 1, type: at ? "dashed" : "solid", color: colour(each.group) }, itemStyle: { color: colour(each.group) },
         areaStyle: at ? undefined : { color: colour(each.group), opacity: 0.35 },
-        markLine: at ? undefined : { symbol: "none", silent: true, data: spec.marks.map((each_) => mark(each_.at, each_.text, each_.bad ? style("--fatal") : style("--ink"))) },
+        markLine: at ? undefined : { symbol: "none", silent: true, precision: 12, data: spec.marks.map((each_) => mark(each_.at, each_.text, each_.bad ? style("--fatal") : style("--ink"))) },
       })),
     };
   },

@@ -157,9 +157,9 @@ class Lanes {
       if (this.left && track.note && track.shown > 1) label(track.note, track.top + track.bar * 1.5, style("--soft"));
     }
     if (this.data.depth) {
-      label("queue depth", this.left ? this.depthTop + 8 : this.depthTop - 7, style("--ink"), true);
-      if (this.left) label(`at most ${this.data.depth.most}`, this.depthTop + 24, style("--soft"));
-      else { pen.textAlign = "right"; label(`at most ${this.data.depth.most}`, this.depthTop - 7, style("--soft")); pen.textAlign = "left"; }
+      const most = `at most ${this.data.depth.most}`;
+      label(this.left ? "queue depth" : `queue depth, ${most}`, this.left ? this.depthTop + 8 : this.depthTop - 7, style("--ink"), true);
+      if (this.left) label(most, this.depthTop + 24, style("--soft"));
     }
   }
   box(track, row) {

@@ -10,8 +10,10 @@ from typing import Any
 from boundby.diagnose import Diagnosis
 from boundby.evidence.excerpts import Excerpt
 from boundby.evidence.lanes import Lanes
+from boundby.replay.values import StepTimes
 from boundby.report import numbers, sanitize, sentences
 from boundby.report.document import document
+from boundby.report.layout import plural
 from boundby.report.page import roofs, step, tables
 from boundby.report.page.lanes import gap_sentence, lane_data, lanes_block
 from boundby.report.page.parts import (
@@ -76,7 +78,7 @@ def page_of(diagnosis: Diagnosis, extras: Extras = NOTHING_MORE) -> Page:
         *extras.live,
         *(extras.memory or (Panel("memory", "Memory", (missing(NO_MEMORY),)),)),
         *extras.trials,
-        *_trust(diagnosis, has_memory=bool(extras.memory)),
+        *_trust(diagnosis, extras),
     )
     source = sanitize.shown(PurePath(diagnosis.source.path).name or diagnosis.source.path)
     return Page(
@@ -99,7 +101,7 @@ def verdict(diagnosis: Diagnosis) -> Panel:
         f"Cause: `{sanitize.shown(found.cause)}`." if found.cause else "",
         f"Runner-up: {second}." if second else "",
         sentences.rule(diagnosis),
-        f"Beware: {doubt}." if doubt else "",
+        f"Beware: {doubt.replace('--step-ms', '`--step-ms`')}." if doubt else "",
         f"Recording: {ranks}." if ranks else "",
         _first(diagnosis),
     ]
@@ -145,10 +147,17 @@ def _figures(diagnosis: Diagnosis) -> list[dict[str, str]]:
         {
             "name": "step as observed",
             "value": numbers.ms(times.drained_ms),
-            "note": f"{times.count} steps by {sanitize.shown(times.source)}; "
-            f"{numbers.ms(times.steady_ms)} with a full queue",
+            "note": _steps(times),
         },
     ]
+
+
+def _steps(times: StepTimes) -> str:
+    """``3 steps by ProfilerStep; 6.20 ms with a full queue``."""
+    text = f"{plural(times.count, 'step')} by {sanitize.shown(times.source)}"
+    steady = numbers.ms(times.steady_ms)
+    is_told = times.steady_ms is not None and steady != numbers.ms(times.drained_ms)
+    return f"{text}; {steady} with a full queue" if is_told else text
 
 
 def _count(value: float | None) -> str:
@@ -178,8 +187,10 @@ def _drawn(lanes: Lanes) -> str:
     span = numbers.ms(ms(lanes.end - lanes.start))
     which = f"Step {(lanes.step or 0) + 1} of {len(lanes.steps.start)}, {span} as recorded"
     streams = len(set(lanes.work.stream.tolist()))
-    text = f"{which}: the host above, {streams or 'no'} device stream{'' if streams == 1 else 's'}"
-    text += " below, and what the idle device waits for."
+    text = f"{which}: the host, and no device, as no work of one was recorded."
+    if streams:
+        text = f"{which}: the host above, {plural(streams, 'device stream')} below, "
+        text += "and what the idle device waits for."
     if lanes.whole_end > lanes.end:
         whole = numbers.ms(ms(lanes.whole_end - lanes.start))
         text += f" Only the first {span} of {whole} are drawn: {lanes.left_out} events are not."
@@ -218,12 +229,13 @@ def _tables(diagnosis: Diagnosis, extras: Extras) -> list[Panel]:
     ]
 
 
-def _trust(diagnosis: Diagnosis, *, has_memory: bool) -> list[Panel]:
+def _trust(diagnosis: Diagnosis, extras: Extras) -> list[Panel]:
     commands = [
         f"`{sanitize.shown(each.command)}`  {sanitize.shown(each.question)}"
         for each in diagnosis.next
     ]
-    not_measured = listing(unmeasured(diagnosis, has_memory=has_memory))
+    has_memory, has_lines = "memory" in (extras.charts or {}), bool(extras.live)
+    not_measured = listing(unmeasured(diagnosis, has_memory=has_memory, has_lines=has_lines))
     return [
         Panel("evidence", "Evidence", (*tables.facts(diagnosis), *_path(diagnosis))),
         quality(diagnosis),
@@ -261,6 +273,7 @@ def _caliber(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     caliber, source = diagnosis.caliber, diagnosis.source
     scale = diagnosis.calibration.host_scale
     kept = f", {sentences.host_scale(scale)}" if scale is not None else ""
+    how = sentences.CALIBRATIONS[diagnosis.calibration.source] + kept
     answers = {True: "yes", False: "no", None: numbers.UNKNOWN}
     rank = f"{caliber.rank} of {caliber.world_size or numbers.UNKNOWN}"
     return [
@@ -271,7 +284,7 @@ def _caliber(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         ("rank", rank if caliber.rank is not None else ""),
         ("sizes recorded", answers[caliber.record_shapes]),
         ("stacks recorded", answers[caliber.with_stack]),
-        ("calibration", sentences.CALIBRATIONS[diagnosis.calibration.source] + kept),
+        ("calibration", how if diagnosis.steps.unprofiled_ms else "none: nothing was estimated"),
         ("recording", f"{sanitize.shown(source.format)}, {source.events} events"),
     ]
 

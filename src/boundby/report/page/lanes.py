@@ -83,7 +83,8 @@ def lane_data(lanes: Lanes) -> dict[str, Any]:
         tracks.append(_thread(lanes, rows, label, of_place, of_shape))
     streams = np.unique(lanes.work.stream).tolist()
     tracks += [_stream(lanes, stream, of_name, (number, index)) for stream in streams]
-    tracks.append(_gaps(lanes))
+    if len(lanes.work):
+        tracks.append(_gaps(lanes))
     return {
         "unit": "ns",
         "length": lanes.end - lanes.start,
@@ -224,7 +225,7 @@ def _gaps(lanes: Lanes) -> Track:
 
 def _depth(lanes: Lanes) -> dict[str, Any] | None:
     queue = lanes.queue
-    if not len(queue.time):
+    if not len(lanes.work):
         return None
     return {
         "t": (queue.time - lanes.start).tolist(),

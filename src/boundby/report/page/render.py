@@ -26,6 +26,8 @@ SCRIPTS = ("common.js", "tables.js", "charts.js", "lanes.js", "main.js")
 OPENS_MARKUP = re.compile("[<>&\u2028\u2029]|[^\x00-\x7e]")
 """What must not stand raw inside a script element, and all that is not ASCII."""
 HIGHEST_SINGLE_UNIT = 0xFFFF
+SHORT_CODE = 28
+"""Characters of code that stay on one line."""
 
 
 def render(page: Page) -> str:
@@ -109,11 +111,17 @@ def _prose(raw: Any) -> Markup:  # noqa: ANN401 - whatever a template holds
     """Text whose backticks mark code."""
     from markupsafe import Markup, escape  # noqa: PLC0415 - as above
 
-    parts = str(raw).split("`")
+    text = str(raw).replace(" -> ", " \u2192 ")
+    parts = text.split("`")
     if len(parts) % 2 == 0:
-        return escape(raw)
-    marked = (
-        Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
-        for at, part in enumerate(parts)
-    )
+        return escape(text)
+    marked = (_code(part) if at % 2 else escape(part) for at, part in enumerate(parts))
     return Markup("").join(marked)
+
+
+def _code(text: str) -> Markup:
+    """Code inside a sentence; what is short does not break over a line."""
+    from markupsafe import Markup  # noqa: PLC0415 - as above
+
+    kind = "short" if len(text) <= SHORT_CODE else "long"
+    return Markup('<code class="{}">{}</code>').format(kind, text)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from boundby.capture.findings import LiveRun
@@ -66,7 +68,7 @@ def run_page(
     if diagnosis is not None:
         whole = {**document(diagnosis), "live": live_document(run)}
         extras = Extras(excerpts, live, memories, charts, lanes, document=whole)
-        return page_of(diagnosis, extras)
+        return _as_run(page_of(diagnosis, extras), run, diagnosis)
     head: Block = {"kind": "headline", "words": [NO_TRACE], "figures": []}
     missed = listing([f"Everything that a trace tells: {NO_TRACE}."])
     panels = (
@@ -78,6 +80,24 @@ def run_page(
     name = sanitize.shown(run.script)
     whole = {**without_trace(), "live": live_document(run)}
     return Page(f"undecided: {name}", name, panels, charts, lanes, whole)
+
+
+def _as_run(page: Page, run: LiveRun, diagnosis: Diagnosis) -> Page:
+    """The page under the name of the script, with its own clock where nothing was estimated."""
+    name = sanitize.shown(PurePath(run.script).name)
+    page = replace(page, source=name, title=f"{diagnosis.verdict.name}: {name}")
+    if diagnosis.steps.unprofiled_ms is not None or run.clocks.wall is None:
+        return page
+    first = page.panels[0]
+    clock = {
+        "name": "step, unobserved",
+        "value": numbers.ms(run.clocks.wall),
+        "note": f"median of {run.clocks.steps} steps without any observer",
+    }
+    head = {**first.blocks[0], "figures": [clock, *first.blocks[0]["figures"][1:]]}
+    return replace(
+        page, panels=(replace(first, blocks=(head, *first.blocks[1:])), *page.panels[1:])
+    )
 
 
 def _live(run: LiveRun, charts: Charts, excerpts: tuple[Excerpt, ...]) -> Iterator[Panel]:

@@ -181,7 +181,11 @@ def changes(diagnosis: Diagnosis) -> list[Block]:
     """What to do, the first open."""
     rows = [_change(diagnosis, change) for change in diagnosis.prescriptions]
     if not rows:
-        return [missing("No change of the catalogue fits what was recorded.")]
+        reason = "No changes: they need a verdict, and this recording carries none."
+        decided = diagnosis.verdict.name != "undecided"
+        return [
+            missing("No change of the catalogue fits what was recorded." if decided else reason)
+        ]
     paying = any(change.pays for change in diagnosis.prescriptions)
     first = [] if paying else [prose("No known change gains 2% or more now.", "soft")]
     return [*first, {"kind": "changes", "rows": rows}]

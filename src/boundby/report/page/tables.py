@@ -9,6 +9,7 @@ from boundby.evidence.excerpts import Excerpt
 from boundby.evidence.facts import Evidence, Place
 from boundby.evidence.tables import OpRow
 from boundby.report import numbers, sanitize, sentences
+from boundby.report.layout import plural
 from boundby.report.page.parts import (
     Block,
     Cell,
@@ -79,7 +80,7 @@ def ranges(diagnosis: Diagnosis) -> list[Block]:
 def waits(diagnosis: Diagnosis, excerpts: Sequence[Excerpt]) -> list[Block]:
     """Kinds of host wait with their places, and the user's own lines there."""
     if not diagnosis.syncs:
-        return [missing("No waits: the host waits for nothing inside the steps.")]
+        return [missing("No waits: none was seen inside the steps.")]
     rows = [
         (
             Cell(row.kind),
@@ -117,9 +118,12 @@ def facts(diagnosis: Diagnosis) -> list[Block]:
     others = [fact for fact in diagnosis.evidence if fact not in deciding]
     if not deciding and not others:
         return [missing("No facts: nothing could be measured.")]
+    more = [fact_list(others)]
+    if deciding:
+        more = [folded(f"{plural(len(others), 'more fact')}", *more)]
     return [
         *([fact_list(deciding)] if deciding else []),
-        *([folded(f"{len(others)} more facts", fact_list(others))] if others else []),
+        *(more if others else []),
     ]
 
 

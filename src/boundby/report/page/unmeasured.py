@@ -10,21 +10,33 @@ from boundby.report import numbers
 ALL_COUNTED = 0.995
 
 
-def unmeasured(diagnosis: Diagnosis, *, has_memory: bool = False) -> list[str]:
-    """One sentence for each thing that was not measured."""
-    return [*_of_time(diagnosis), *_of_work(diagnosis), *_elsewhere(diagnosis, has_memory)]
+def unmeasured(
+    diagnosis: Diagnosis, *, has_memory: bool = False, has_lines: bool = False
+) -> list[str]:
+    """One sentence for each thing that was not measured.
+
+    Args:
+        has_memory: Whether memory over time is known from elsewhere.
+        has_lines: Whether the user's lines are.
+    """
+    found = [*_of_time(diagnosis), *_of_work(diagnosis)]
+    if not has_lines and not diagnosis.caliber.with_stack:
+        found.append("Lines of your code: no Python stacks were recorded (`with_stack=True`).")
+    if not has_memory:
+        found.append("Memory over time: a snapshot and `boundby memory` show who holds it.")
+    return [*found, *_elsewhere(diagnosis)]
 
 
 def _of_time(diagnosis: Diagnosis) -> Iterator[str]:
-    if diagnosis.calibration.source == "prior":
+    if diagnosis.steps.unprofiled_ms is None:
+        yield "The step without the profiler: it could not be estimated. `boundby run` measures it."
+    elif diagnosis.calibration.source == "prior":
         yield (
             "The step without the profiler: it is estimated from the recording. `boundby run` "
             "measures it, and `--step-ms` takes a time you measured."
         )
     if diagnosis.steps.range_ms.median is None:
         yield "The spread between steps: the host runs ahead of the device, or there is one step."
-    if not diagnosis.caliber.with_stack:
-        yield "Lines of your code: no Python stacks were recorded (`with_stack=True`)."
 
 
 def _of_work(diagnosis: Diagnosis) -> Iterator[str]:
@@ -44,12 +56,10 @@ def _of_work(diagnosis: Diagnosis) -> Iterator[str]:
     yield "Counters inside kernels (cache, occupancy, stalls): `boundby kernel` reads them."
 
 
-def _elsewhere(diagnosis: Diagnosis, has_memory: bool) -> Iterator[str]:  # noqa: FBT001 - its one flag
-    if not has_memory:
-        yield "Memory: a snapshot and `boundby memory` show who holds it."
+def _elsewhere(diagnosis: Diagnosis) -> Iterator[str]:
     world = diagnosis.caliber.world_size
     if world is not None and world > 1:
-        yield f"The other {world - 1} of {world} ranks: one is shown."
+        yield f"The other ranks: one of {world} is shown."
     if diagnosis.caliber.device_count > 1:
-        yield f"The other {diagnosis.caliber.device_count - 1} devices: the busiest is shown."
+        yield f"The other devices: the busiest of {diagnosis.caliber.device_count} is shown."
     yield "Whether a change works: predictions are replays, no change was tried."
