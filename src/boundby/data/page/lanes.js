@@ -20,7 +20,8 @@ class Lanes {
     for (let i = 0; i < count; i += 1) { at += track.s[i]; start[i] = at; end[i] = at + track.d[i]; }
     const levels = Array.from({ length: track.levels || 1 }, () => []);
     for (let i = 0; i < count; i += 1) levels[track.l ? track.l[i] : 0].push(i);
-    return { ...track, start, end, levels: levels.map((rows) => Int32Array.from(rows)) };
+    const fills = track.kinds.map(colour), inks = fills.map((fill) => (isLight(fill) ? "#111" : "#fff"));
+    return { ...track, fills, inks, start, end, levels: levels.map((rows) => Int32Array.from(rows)) };
   }
 
   /* ---- Layout ---- */
@@ -60,6 +61,7 @@ class Lanes {
     const began = performance.now(), { pen } = this;
     pen.clearRect(0, 0, this.width, this.height);
     pen.font = `11.5px ${FONT}`; pen.textBaseline = "middle"; pen.textAlign = "left";
+    this.soft = style("--soft");
     this.drawAxis();
     pen.save();
     pen.beginPath(); pen.rect(this.left, 0, this.width - this.left, this.height); pen.clip();
@@ -102,27 +104,28 @@ class Lanes {
     return low;
   }
   drawLevel(track, level) {
-    const { pen } = this, rows = track.levels[level], scale = this.room / (this.view[1] - this.view[0]);
-    const top = track.top + level * track.bar, high = track.bar - 1;
-    let pixel = -1, tone = null;
+    const { pen, left, view: [low, high] } = this, rows = track.levels[level], scale = this.room / (high - low);
+    const top = track.top + level * track.bar, tall = track.bar - 1, edge = this.width + 2, plain = !this.dimmed && !this.hits && !track.o;
+    let pixel = -1, drawn = -1, alpha = 1;
     pen.globalAlpha = 1;
-    for (let at = this.first(track, rows, this.view[0]); at < rows.length; at += 1) {
+    for (let at = this.first(track, rows, low); at < rows.length; at += 1) {
       const row = rows[at];
-      if (track.start[row] >= this.view[1]) break;
-      const from = Math.max(this.left + (track.start[row] - this.view[0]) * scale, this.left - 2);
-      const to = Math.min(this.left + (track.end[row] - this.view[0]) * scale, this.width + 2);
-      const wide = to - from, key = track.kinds[track.k[row]];
-      if (wide < 1) {  // many events in one pixel are drawn as one
-        if (Math.floor(from) === pixel && key === tone) continue;
-        pixel = Math.floor(from); tone = key;
+      if (track.start[row] >= high) break;
+      const from = Math.max(left + (track.start[row] - low) * scale, left - 2);
+      const wide = Math.min(left + (track.end[row] - low) * scale, edge) - from, kind = track.k[row];
+      if (wide < 1) {  // of many events in half a pixel the first is drawn
+        const here = (from * 2) | 0;
+        if (here === pixel) continue;
+        pixel = here;
       }
-      const fill = colour(key), faint = this.isFaint(track, row, key);
-      pen.globalAlpha = faint ? 0.16 : track.o && !track.o[row] ? 0.42 : 1;
-      pen.fillStyle = fill;
-      pen.fillRect(from, top, Math.max(wide - (wide > 3 ? 0.6 : 0), 0.8), high);
-      if (wide > 34 && high > 10) {
-        pen.fillStyle = isLight(fill) || pen.globalAlpha < 0.5 ? (pen.globalAlpha < 0.5 ? style("--soft") : "#111") : "#fff";
-        pen.fillText(this.name(track, row).slice(0, Math.floor((wide - 8) / 5.9)), from + 4, top + high / 2 + 0.5);
+      const seen = plain ? 1 : this.isFaint(track, row, track.kinds[kind]) ? 0.16 : track.o && !track.o[row] ? 0.42 : 1;
+      if (seen !== alpha) { alpha = seen; pen.globalAlpha = seen; }
+      if (kind !== drawn) { drawn = kind; pen.fillStyle = track.fills[kind]; }
+      pen.fillRect(from, top, wide > 3 ? wide - 0.6 : Math.max(wide, 0.8), tall);
+      if (wide > 34 && tall > 10) {
+        pen.fillStyle = alpha < 0.5 ? this.soft : track.inks[kind];
+        pen.fillText(this.name(track, row).slice(0, Math.floor((wide - 8) / 5.9)), from + 4, top + tall / 2 + 0.5);
+        drawn = -1;
       }
     }
     pen.globalAlpha = 1;
@@ -194,20 +197,25 @@ class Lanes {
     lines.push(this.data.unit === "bytes" ? `${meaning(kind)}, ${span} at ${this.text(track.start[row])}` : `${track.says || meaning(kind)}, ${span}, from ${this.text(track.start[row], this.data.length)}`);
     if (track.says) lines.push(`waits for: ${meaning(kind)}`);
     const from = track.ht && track.ht[row] >= 0 ? [this.tracks[track.ht[row]], track.hi[row]] : null;
-    const [owner, at] = from || [track, row];
-    if (owner.g && owner.g[at] >= 0) lines.push(`shapes ${this.data.shapes[owner.g[at]]}`);
+    const [owner, at] = from || [track, row], around = this.around(owner, at);
+    const shaped = owner.g ? around.find((each) => owner.g[each] >= 0) : undefined;
+    if (shaped !== undefined) lines.push(`shapes ${this.data.shapes[owner.g[shaped]]}`);
     if (owner.p && owner.p[at] >= 0 && this.data.places[owner.p[at]] !== lines[0]) lines.push(`in ${this.data.places[owner.p[at]]}`);
-    if (from) lines.push(`launched ${this.text(track.start[row] - owner.start[at])} before it began, by ${this.holder(owner, at)}`);
+    if (from) {
+      const by = around.find((each) => owner.kinds[owner.k[each]] === "op");
+      lines.push(`launched ${this.text(track.start[row] - owner.start[at])} before it began, by ${this.name(owner, by === undefined ? at : by)}`);
+    }
     if (track.o && !track.o[row]) lines.push("launched by another step");
     return lines;
   }
-  /* The operator around a call, which tells more than the call. */
-  holder(track, row) {
+  /* A row and the rows around it, from the inside out. */
+  around(track, row) {
+    const found = [row];
     for (let level = (track.l ? track.l[row] : 0) - 1; level >= 0; level -= 1) {
       const rows = track.levels[level], at = this.first(track, rows, track.start[row]);
-      if (at < rows.length && track.start[rows[at]] <= track.start[row] && track.kinds[track.k[rows[at]]] !== "python") return this.name(track, rows[at]);
+      if (at < rows.length && track.start[rows[at]] <= track.start[row]) found.push(rows[at]);
     }
-    return this.name(track, row);
+    return found;
   }
   hit(x, y) {
     if (x < this.left) return null;
