@@ -1,6 +1,7 @@
 """Pages as the browser gets them: made once, from recordings and from hostile or huge input."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -23,11 +24,13 @@ HOSTILE = (
 """Everything that could turn a name into markup, code or another name."""
 
 
+@cache
 def demo_page(name="item-each-layer"):
     """The page of a recording that comes with boundby."""
     return render(page_of(diagnosed(name)))
 
 
+@cache
 def diagnosed(name="item-each-layer"):
     return diagnose(read_recording(demo_file(name)), Options(lanes="typical"))
 

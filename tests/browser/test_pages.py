@@ -27,8 +27,31 @@ COLOURS = """
 const canvas = document.querySelector("[data-lanes] canvas");
 const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
 const seen = new Set();
-for (let at = 0; at < data.length; at += 4) seen.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
+for (let at = 0; at < data.length; at += 4) {
+  seen.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
+}
 return seen.size;
+"""
+CLIPPED = """
+return [...document.querySelectorAll(".drawing svg text")].filter((text) => {
+  const box = text.getBoundingClientRect();
+  const around = text.closest(".drawing").getBoundingClientRect();
+  return box.width > 1 && (box.left < around.left - 1 || box.right > around.right + 1);
+}).map((text) => text.textContent);
+"""
+POINTED_AT = """
+const canvas = document.querySelector("[data-lanes] canvas"), found = new Set();
+const box = canvas.getBoundingClientRect(), hover = canvas.parentNode.querySelector(".hover");
+for (let y = 20; y < box.height; y += 9) for (let x = 140; x < box.width; x += 9) {
+  const at = { clientX: box.left + x, clientY: box.top + y };
+  canvas.dispatchEvent(new PointerEvent("pointermove", at));
+  if (!hover.hidden) found.add(hover.textContent);
+}
+return [...found];
+"""
+COLUMN = """
+const rows = [...document.querySelectorAll("#table-ops tbody tr:not([hidden])")];
+return rows.map((row) => row.cells[arguments[0]].textContent);
 """
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FRAME = "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -89,12 +112,7 @@ def test_nothing_is_wider_than_the_screen(open_page, driver, width):
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
         page = open_page(demo_page())
-        clipped = page.run(
-            "return [...document.querySelectorAll('.drawing svg text')].filter((text) => {"
-            " const box = text.getBoundingClientRect(), around = text.closest('.drawing').getBoundingClientRect();"
-            " return box.width > 1 && (box.left < around.left - 1 || box.right > around.right + 1);"
-            "}).map((text) => text.textContent)"
-        )
+        clipped = page.run(CLIPPED)
 
         assert page.run(OVERFLOW) == 0
         assert clipped == []
@@ -102,7 +120,7 @@ def test_nothing_is_wider_than_the_screen(open_page, driver, width):
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def demo():
     return demo_page()
 
@@ -151,15 +169,7 @@ def test_keys_alone_do_everything(open_page, demo):
 
 def test_pointing_tells_name_duration_and_launch(open_page, demo):
     page = open_page(demo)
-    told = page.run(
-        "const canvas = document.querySelector('[data-lanes] canvas'), box = canvas.getBoundingClientRect();"
-        "const found = new Set();"
-        "for (let y = 20; y < box.height; y += 9) for (let x = 140; x < box.width; x += 9) {"
-        " canvas.dispatchEvent(new PointerEvent('pointermove', {clientX: box.left + x, clientY: box.top + y}));"
-        " const hover = canvas.parentNode.querySelector('.hover');"
-        " if (!hover.hidden) found.add(hover.textContent); }"
-        "return [...found]"
-    )
+    told = page.run(POINTED_AT)
 
     assert any("matmul" in text and "launched" in text and "shapes" in text for text in told)
     assert any("device idle" in text and "waits for: " in text for text in told)
@@ -167,20 +177,19 @@ def test_pointing_tells_name_duration_and_launch(open_page, demo):
 
 def test_tables_sort_and_search(open_page, demo):
     page = open_page(demo)
-    column = "return [...document.querySelectorAll('#table-ops tbody tr:not([hidden])')].map((row) => row.cells[arguments[0]].textContent)"
-    self_time = [float(text) for text in page.run(column, 2)]
+    self_time = [float(text) for text in page.run(COLUMN, 2)]
     assert self_time == sorted(self_time, reverse=True)
 
     calls = page.driver.find_elements("css selector", "#table-ops th button")[1]
     page.run("arguments[0].click()", calls)
-    found = [float(text) for text in page.run(column, 1)]
+    found = [float(text) for text in page.run(COLUMN, 1)]
     assert found == sorted(found, reverse=True)
     page.run("arguments[0].click()", calls)
-    found = [float(text) for text in page.run(column, 1)]
+    found = [float(text) for text in page.run(COLUMN, 1)]
     assert found == sorted(found)
 
     page.find("#table-ops input").send_keys("layer_norm")
-    names = page.run(column, 0)
+    names = page.run(COLUMN, 0)
     assert names
     assert all("layer_norm" in name for name in names)
 
@@ -208,9 +217,7 @@ def test_a_hostile_name_stays_text(open_page):
 
     assert page.run("return window.hacked === undefined")
     assert page.run("return document.images.length") == 0
-    names = page.run(
-        "return [...document.querySelectorAll('#table-ops td.name')].map((cell) => cell.textContent)"
-    )
+    names = page.run(COLUMN, 0)
     assert any(
         name.startswith("</script><script>window.hacked = 1</script>")
         and "\\u202enimda" in name
@@ -239,11 +246,11 @@ def test_the_printer_gets_light_colours_and_everything_unfolded(open_page, drive
 
 
 EVENTS = 50_000
-MORE = 15
-"""How many times longer the large page may take than the small one; measured 1 to 3."""
+MORE = 40
+"""How many times longer the large page may take than the small one; measured 1 to 10."""
 
 
-def best(open_page, html, times=3):
+def best(open_page, html, times=2):
     """Shortest time until the page can be used, and to draw its timelines anew, ms."""
     ready, redraw = [], []
     for _ in range(times):
@@ -265,4 +272,4 @@ def test_fifty_thousand_events_move_smoothly(open_page, demo, record_property):
     print(f"{EVENTS} events: ready after {large[0]:.0f} ms, redrawn in {large[1]:.1f} ms")
 
     assert large[0] < MORE * small[0]
-    assert large[1] < MORE * 10 * max(small[1], 1)
+    assert large[1] < MORE * max(small[1], 1)
