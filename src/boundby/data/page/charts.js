@@ -96,7 +96,7 @@ const CHARTS = {
     });
     const line = (data, text, type) => ({
       type: "line", silent: true, symbol: "none", data, lineStyle: { color: style("--soft"), width: 1.5, type }, z: 1,
-      markPoint: { silent: true, symbolSize: 0.01, data: [{ coord: data[data.length - 1], label: { show: true, position: [-4, -8], align: "right", verticalAlign: "bottom", color: style("--soft"), fontFamily: FONT, fontSize: 12, formatter: text } }] },
+      markPoint: { silent: true, symbolSize: 0.01, data: [{ coord: data[data.length - 1], label: { show: true, position: [-4, -3], align: "right", verticalAlign: "bottom", color: style("--soft"), backgroundColor: style("--paper"), padding: [1, 3], fontFamily: FONT, fontSize: 11.5, formatter: text } }] },
     });
     const steepest = Math.max(...ridges), atSlope = Math.sqrt(left * Math.min(...ridges));
     return {

@@ -124,7 +124,7 @@ class Lanes {
       pen.fillRect(from, top, wide > 3 ? wide - 0.6 : Math.max(wide, 0.8), tall);
       if (wide > 34 && tall > 10) {
         pen.fillStyle = alpha < 0.5 ? this.soft : track.inks[kind];
-        pen.fillText(this.name(track, row).slice(0, Math.floor((wide - 8) / 5.9)), from + 4, top + tall / 2 + 0.5);
+        pen.fillText(this.name(track, row).slice(0, Math.floor((wide - 8) / 6.5)), from + 4, top + tall / 2 + 0.5);
         drawn = -1;
       }
     }
