@@ -20,7 +20,7 @@ from selenium import webdriver
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs" / "pictures" / "report.png"
-WIDTH = 1160
+WIDTH = 1200
 LAST = "#timelines .legend"
 ZOOMS = 3
 """Times the timelines are zoomed in, so that names can be read."""
@@ -37,6 +37,24 @@ FLAGS = (
     "--hide-scrollbars",
     "--disable-lcd-text",
 )
+
+
+FEWER_COLOURS = """
+const [shot, done] = arguments, image = new Image();
+image.onload = () => {
+  const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+  canvas.width = image.width; canvas.height = image.height;
+  pen.drawImage(image, 0, 0);
+  const pixels = pen.getImageData(0, 0, canvas.width, canvas.height);
+  pixels.data.forEach((value, at, all) => {
+    all[at] = Math.min(Math.round(value / 15) * 15, 255);
+  });
+  pen.putImageData(pixels, 0, 0);
+  done(canvas.toDataURL("image/png").split(",")[1]);
+};
+image.src = `data:image/png;base64,${shot}`;
+"""
+"""Snaps the shades of smoothed edges together: half the bytes, and no eye sees it."""
 
 
 def main() -> int:
@@ -73,7 +91,9 @@ def draw(page: Path, profile: Path) -> bytes:
         )
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": int(bottom) + MARGIN, "scale": 1}
         asked = {"clip": clip, "captureBeyondViewport": True}
-        return base64.b64decode(driver.execute_cdp_cmd("Page.captureScreenshot", asked)["data"])
+        shot = driver.execute_cdp_cmd("Page.captureScreenshot", asked)["data"]
+        driver.get("about:blank")
+        return base64.b64decode(driver.execute_async_script(FEWER_COLOURS, shot))
     finally:
         driver.quit()
 

@@ -20,7 +20,7 @@ return [...document.querySelectorAll("section.panel")].filter((panel) => {
   const drawings = [...panel.querySelectorAll("[data-chart], [data-lanes]")];
   if (drawings.some((each) => each.dataset.drawn !== "yes")) return true;
   if (drawings.some((each) => each.dataset.chart && !each.querySelector("svg path"))) return true;
-  return !drawings.length && !has(panel, ".missing, table, li, dd, .headline, pre");
+  return !drawings.length && !has(panel, ".missing, table, li, dd, .headline, pre, p:not(.lead)");
 }).map((panel) => panel.id);
 """
 COLOURS = """

@@ -41,15 +41,17 @@ def known_roofs(peak: str | None) -> Roofs:
 
 
 def diagnose_all(
-    files: Sequence[str], options: Options, failures: list[BoundbyError]
+    files: Sequence[str], options: Options, failures: list[BoundbyError], output: Output
 ) -> Iterator[Diagnosis]:
     """Diagnose file after file; of several, one that cannot be read does not stop the others."""
+    from boundby.cli.progress import reading
     from boundby.diagnose import diagnose
     from boundby.read import read_recording
 
     for file in files:
         try:
-            diagnosis = diagnose(read_recording(file), options)
+            with reading(output):
+                diagnosis = diagnose(read_recording(file), options)
         except BoundbyError as error:
             if len(files) == 1:
                 raise

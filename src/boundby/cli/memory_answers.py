@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boundby.cli.output import STDOUT, Output
+from boundby.cli.progress import reading
 from boundby.errors import CannotTellError, GateError, UnreadableError, UsageError
 from boundby.report.sanitize import visible
 from boundby.report.terminal import Look, look_at
@@ -41,7 +42,8 @@ class Request:
 def answer(path: str, request: Request, output: Output, *, one_of_many: bool) -> tuple[str, str]:
     """Diagnose one input, write the report, and return its name and verdict."""
     name = NAME_OF_STDIN if path == STDOUT else path
-    diagnosis = _diagnose(path, request)
+    with reading(output):
+        diagnosis = _diagnose(path, request)
     if request.perfetto is not None:
         _write_perfetto(diagnosis, request.perfetto, output)
     text = _report(diagnosis, name, request, output, one_of_many=one_of_many)

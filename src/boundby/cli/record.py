@@ -131,4 +131,4 @@ def show(target: Path, output: Output) -> None:
     from boundby.report.text import Tables
 
     options = Options(lanes=drawn_for(output), **known_roofs(None))
-    deliver(diagnose_all([path], options, []), output, Tables(), are_many=False)
+    deliver(diagnose_all([path], options, [], output), output, Tables(), are_many=False)

@@ -145,9 +145,11 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     """The report of one process in the form that was asked for."""
     from boundby.capture.findings import read_run
     from boundby.cli.answer import drawn_for
+    from boundby.cli.progress import reading
 
     run, capture = read_run(folder)
-    diagnosis = _diagnose(run, capture, drawn_for(output))
+    with reading(output):
+        diagnosis = _diagnose(run, capture, drawn_for(output))
     if output.form == "html":
         return _page(run, diagnosis, output)
     if output.form == "perfetto":

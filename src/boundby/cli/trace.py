@@ -124,7 +124,7 @@ def report_traces(
         lanes=drawn_for(output),
         **known_roofs(told["--peak"]),
     )
-    diagnoses = keep_given(diagnose_all(paths, options, failures), _typed_again(told))
+    diagnoses = keep_given(diagnose_all(paths, options, failures, output), _typed_again(told))
     done = deliver(diagnoses, output, tables or Tables(), are_many=len(paths) > 1)
     if failures:
         return max(error.exit_code for error in failures)

@@ -22,7 +22,7 @@ from boundby.timeline.queue import depth_at
 from boundby.timeline.timeline import Timeline
 
 Extent = Literal["typical", "all"]
-MOST_ROWS: dict[Extent, int] = {"typical": 60_000, "all": 1_000_000}
+MOST_ROWS: dict[Extent, int] = {"typical": 50_000, "all": 1_000_000}
 """Rows that are drawn: what a browser moves smoothly, and what a trace viewer opens."""
 MOST_DEPTHS: dict[Extent, int] = {"typical": 2_000, "all": 200_000}
 """Points of the queue's depth that are kept, each the deepest of its stretch."""

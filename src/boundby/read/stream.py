@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -12,6 +14,21 @@ COMPRESSED_BYTES = 1 << 16
 """Small, since the output of one step is lost when the compressed bytes turn out damaged."""
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
+
+
+Watcher = Callable[[int, int], None]
+"""Told how many bytes of a file are read, and how many it has."""
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Tell someone how far files are read inside the block."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 class _Inflater(Protocol):
@@ -52,7 +69,7 @@ class Pieces:
             compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
             file.seek(0)
             step = COMPRESSED_BYTES if compressed else self._piece_bytes
-            raw = iter(lambda: file.read(step), b"")
+            raw = _told(iter(lambda: file.read(step), b""), self._path)
             yield from self._inflate(raw) if compressed else raw
 
     def _inflate(self, raw: Iterator[bytes]) -> Iterator[bytes]:
@@ -77,3 +94,17 @@ class Pieces:
                 else:
                     data = inflater.unconsumed_tail
         self.cut_short = inflater is not None
+
+
+def _told(blocks: Iterator[bytes], path: Path) -> Iterator[bytes]:
+    """The same blocks; whoever watches is told of each, and at the end that all is read."""
+    watcher = _watcher.get()
+    if watcher is None:
+        yield from blocks
+        return
+    done, size = 0, path.stat().st_size
+    for block in blocks:
+        done += len(block)
+        yield block
+        watcher(min(done, size - 1), size)
+    watcher(size, size)

@@ -192,9 +192,14 @@ def _thread(
         **_columns(lanes, rows.start, rows.dur, rows.kind),
         "l": rows.depth.tolist(),
         "n": label.tolist(),
-        "g": [of_shape(at) for at in rows.signature.tolist()],
-        "p": [NONE if at == NONE else of_place[at] for at in rows.place.tolist()],
+        **_known("g", [of_shape(at) for at in rows.signature.tolist()]),
+        **_known("p", [NONE if at == NONE else of_place[at] for at in rows.place.tolist()]),
     }
+
+
+def _known(name: str, column: list[int]) -> Track:
+    """A column, unless nothing in it is known."""
+    return {name: column} if any(each != NONE for each in column) else {}
 
 
 def _stream(lanes: Lanes, stream: int, of_name: Ints, tracks: tuple[Ints, Ints]) -> Track:
