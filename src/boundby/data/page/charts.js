@@ -32,6 +32,16 @@ const names = (rows, width) => ({
 });
 const amounts = (spec, most) => ({ ...axisStyle(), type: "value", min: 0, max: most, name: spec.axis, nameLocation: "middle", nameGap: 26, splitNumber: 4, axisLabel: { ...axisStyle().axisLabel, showMaxLabel: false } });
 
+/* Indices of the dots whose names can be written below them without covering each other; the largest come first. */
+function namesApart(dots, radius, [left, right, wide], [bottom, top, high]) {
+  const taken = [], named = new Set(), part = (value, low, most) => Math.log10(value / low) / Math.log10(most / low);
+  for (const dot of [...dots].sort((a, b) => b.size - a.size)) {
+    const half = widest([shorten(dot.name, 26)]) / 2, x = part(dot.x, left, right) * wide, y = high - part(dot.y, bottom, top) * high + radius(dot) / 2 + 9;
+    if (taken.every((other) => Math.abs(other.x - x) > other.half + half + 4 || Math.abs(other.y - y) > 14)) { taken.push({ x, y, half }); named.add(dots.indexOf(dot)); }
+  }
+  return named;
+}
+
 const CHARTS = {
   /* Bars that start at 0 or, as the parts of a waterfall, where the part before them ends. */
   bars(spec, width) {
@@ -73,7 +83,7 @@ const CHARTS = {
             label: { formatter: `now ${spec.now_text}`, position: "start", color: style("--soft"), fontFamily: FONT, fontSize: 12 },
           } : undefined,
         },
-        { type: "scatter", symbol: "diamond", symbolSize: 11, itemStyle: { color: "#0067AD", borderColor: style("--paper"), borderWidth: 1 }, data: rows.map((row) => [row.value, row.name]) },
+        { type: "scatter", symbol: "diamond", symbolSize: 11, itemStyle: { color: style("--ink"), borderColor: style("--paper"), borderWidth: 1 }, data: rows.map((row) => [row.value, row.name]) },
         {
           type: "scatter", silent: true, symbolSize: 0.01, data: rows.map((row) => [most, row.name]), clip: false,
           label: { show: true, position: "right", distance: 8, color: style("--ink"), fontFamily: FONT, fontSize: 12.5, formatter: (p) => rows[p.dataIndex].text },
@@ -98,6 +108,8 @@ const CHARTS = {
       type: "line", silent: true, symbol: "none", data, lineStyle: { color: style("--soft"), width: 1.5, type }, z: 1,
       markPoint: { silent: true, symbolSize: 0.01, data: [{ coord: data[data.length - 1], label: { show: true, position: [-4, -3], align: "right", verticalAlign: "bottom", color: style("--soft"), backgroundColor: style("--paper"), padding: [1, 3], fontFamily: FONT, fontSize: 11.5, formatter: text } }] },
     });
+    const radius = (dot) => 6 + 26 * Math.sqrt(dot.size / most);
+    const named = namesApart(dots, radius, [left, right, width - 86], [bottom, top, 336]);
     const steepest = Math.max(...ridges), atSlope = Math.sqrt(left * Math.min(...ridges));
     return {
       ...base(), grid: { left: 66, right: 20, top: 18, bottom: 46 },
@@ -112,10 +124,9 @@ const CHARTS = {
         ...roofs.map((roof, at) => line([[ridges[at], roof.tflops], [right, roof.tflops]], roof.text, at ? "dashed" : "solid")),
         {
           type: "scatter", z: 3, data: dots.map((dot) => ({ value: [dot.x, dot.y], dot, symbol: dot.limit === "compute" ? "circle" : dot.limit === "memory" ? "rect" : "triangle" })),
-          symbolSize: (_, p) => 6 + 26 * Math.sqrt(p.data.dot.size / most),
+          symbolSize: (_, p) => radius(p.data.dot),
           itemStyle: { color: (p) => colour(p.data.dot.limit), opacity: 0.8, borderColor: style("--paper"), borderWidth: 1 },
-          labelLayout: { hideOverlap: true },
-          label: { show: true, position: "bottom", color: style("--ink"), fontFamily: FONT, fontSize: 11.5, formatter: (p) => (p.data.dot.size > most * 0.04 ? shorten(p.data.dot.name, 26) : "") },
+          label: { show: true, position: "bottom", color: style("--ink"), fontFamily: FONT, fontSize: 11.5, formatter: (p) => (named.has(p.dataIndex) ? shorten(p.data.dot.name, 26) : "") },
         },
       ],
     };

@@ -106,28 +106,43 @@ class Lanes {
   drawLevel(track, level) {
     const { pen, left, view: [low, high] } = this, rows = track.levels[level], scale = this.room / (high - low);
     const top = track.top + level * track.bar, tall = track.bar - 1, edge = this.width + 2, plain = !this.dimmed && !this.hits && !track.o;
-    let pixel = -1, drawn = -1, alpha = 1;
+    const least = track.says ? 0.06 : 0.3;  // how faint a nearly empty pixel is; idle time must not look longer than it is
+    let pixel = -1, filled = 0, widest = 0, most = 0, lit = 1, drawn = -1, alpha = 1;
+    const paint = (kind, seen) => {
+      if (seen !== alpha) { alpha = seen; pen.globalAlpha = seen; }
+      if (kind !== drawn) { drawn = kind; pen.fillStyle = track.fills[kind]; }
+    };
+    const flush = () => {
+      if (pixel < 0) return;
+      paint(most, lit * Math.min(least + (1 - least) * filled, 1));
+      pen.fillRect(pixel, top, 1, tall);
+      pixel = -1; filled = 0; widest = 0;
+    };
     pen.globalAlpha = 1;
     for (let at = this.first(track, rows, low); at < rows.length; at += 1) {
       const row = rows[at];
       if (track.start[row] >= high) break;
       const from = Math.max(left + (track.start[row] - low) * scale, left - 2);
       const wide = Math.min(left + (track.end[row] - low) * scale, edge) - from, kind = track.k[row];
-      if (wide < 1) {  // of many events in half a pixel the first is drawn
-        const here = (from * 2) | 0;
-        if (here === pixel) continue;
-        pixel = here;
-      }
       const seen = plain ? 1 : this.isFaint(track, row, track.kinds[kind]) ? 0.16 : track.o && !track.o[row] ? 0.42 : 1;
-      if (seen !== alpha) { alpha = seen; pen.globalAlpha = seen; }
-      if (kind !== drawn) { drawn = kind; pen.fillStyle = track.fills[kind]; }
-      pen.fillRect(from, top, wide > 3 ? wide - 0.6 : Math.max(wide, 0.8), tall);
+      if (wide < 1) {  // all that share a pixel are drawn as one: the longest, as dense as they fill it
+        const here = from | 0;
+        if (here !== pixel) { flush(); pixel = here; lit = seen; }
+        filled += wide;
+        if (wide > widest) { widest = wide; most = kind; }
+        lit = Math.max(lit, seen);
+        continue;
+      }
+      flush();
+      paint(kind, seen);
+      pen.fillRect(from, top, wide > 3 ? wide - 0.6 : wide, tall);
       if (wide > 34 && tall > 10) {
         pen.fillStyle = alpha < 0.5 ? this.soft : track.inks[kind];
         pen.fillText(this.name(track, row).slice(0, Math.floor((wide - 8) / 6.5)), from + 4, top + tall / 2 + 0.5);
         drawn = -1;
       }
     }
+    flush();
     pen.globalAlpha = 1;
   }
   isFaint(track, row, key) {

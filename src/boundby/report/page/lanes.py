@@ -256,5 +256,9 @@ def gap_sentence(lanes: Lanes) -> str:
         return ""
     whole = sum(total.values())
     parts = sorted(total.items(), key=lambda item: -item[1])
-    told = ", ".join(f"{GAP_NAMES[name]} {numbers.ms(ms(ns))}" for name, ns in parts)
+    told = ", ".join(
+        f"{GAP_NAMES[name]} {numbers.ms(ms(ns))}"
+        for name, ns in parts
+        if ns >= numbers.LEAST_SHARE * whole
+    )
     return f"The device is idle for {numbers.ms(ms(whole))} of it, and waits for: {told}."

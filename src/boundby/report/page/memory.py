@@ -162,20 +162,19 @@ def _curve(timeline: Timeline, charts: Charts) -> list[Block]:
         return [missing(NO_HISTORY)]
     most = max(int(timeline.reserved.max()), int(timeline.live.max()))
     unit, size = next((each for each in SIZES if most >= each[1]), SIZES[-1])
-    x, axis = _moments(timeline)
     live, kept = timeline.live.tolist(), timeline.reserved.tolist()
     charts["memory"] = {
         "kind": "curve",
-        "axis": axis,
+        "axis": "events of the allocator",
         "unit": unit,
-        "x": x,
+        "x": timeline.start.tolist(),
         "series": [
             {"name": "in use", "group": "used", "values": [each / size for each in live]},
             {"name": "reserved", "group": "sync", "values": [each / size for each in kept]},
         ],
         "hints": [
-            [f"{size_text(used)} in use", f"{size_text(whole)} reserved", f"{axis}: {at:.4g}"]
-            for used, whole, at in zip(live, kept, x, strict=True)
+            [f"{size_text(used)} in use", f"{size_text(whole)} reserved", _moment(timeline, at)]
+            for at, (used, whole) in enumerate(zip(live, kept, strict=True))
         ],
         "marks": [
             {"at": timeline.peak, "text": "peak", "bad": False},
@@ -190,13 +189,11 @@ def _curve(timeline: Timeline, charts: Charts) -> list[Block]:
 SIZES = (("GiB", GIB), ("MiB", MIB), ("KiB", KIB), ("bytes", 1))
 
 
-def _moments(timeline: Timeline) -> tuple[list[float], str]:
-    """Seconds since the start where all times are known, else events."""
-    time = timeline.time
-    is_rising = bool((time[1:] > time[:-1]).all())
-    if (time >= 0).all() and is_rising:
-        return ((time - time[0]) / 1e9).tolist(), "seconds since the first event"
-    return timeline.start.tolist(), "event of the allocator"
+def _moment(timeline: Timeline, at: int) -> str:
+    """The event at which a stretch begins, and when that was."""
+    text = f"event {int(timeline.start[at])} of the allocator"
+    first, time = int(timeline.time[0]), int(timeline.time[at])
+    return f"{text}, {numbers.ms((time - first) / 1e6)} after the first" if time >= 0 else text
 
 
 def _composition(diagnosis: MemoryDiagnosis, charts: Charts) -> list[Block]:

@@ -7,6 +7,7 @@ from typing import Any
 from boundby.diagnose import Diagnosis
 from boundby.evidence.roofs import Roofline, RoofRow
 from boundby.report import numbers, roofline_table, sanitize
+from boundby.report.layout import plural
 from boundby.report.page.parts import (
     Block,
     Cell,
@@ -26,6 +27,8 @@ Charts = dict[str, Any]
 
 HEIGHT = 400
 DOTS = 60
+LEAST_SHARE = 0.002
+"""Operators with less of the device time are no dots: they would only stretch the axes."""
 ROOFS = 4
 """Roofs that are drawn: more lie too close to be told apart."""
 
@@ -51,17 +54,22 @@ def roofline(diagnosis: Diagnosis, charts: Charts) -> list[Block]:
     if ceilings is None or not ceilings.memory_gbs or not ceilings.peak_tflops:
         reason = sanitize.shown(found.reason) or "its table has no peaks"
         return [missing(f"No roofline: the roofs of the device are not known: {reason}.")]
-    placed = [row for row in found.operators if row.intensity and row.tflops]
+    whole = sum(row.ms for row in found.operators)
+    counted = [row for row in found.operators if row.intensity and row.tflops]
+    placed = [row for row in counted if row.ms >= LEAST_SHARE * whole][:DOTS]
     if not placed:
         return [summary, missing("No dots under the roofs: no operator has counted arithmetic.")]
     charts["roofline"] = _chart(ceilings, placed)
     left_out = len(found.operators) - len(placed)
     caption = (
-        f"The {min(len(placed), DOTS)} operators with most device time, sized by it; circles are "
-        "limited by compute, squares by memory, triangles by neither or unknown."
+        f"{plural(len(placed), 'operator')} by device time; circles are limited by compute, "
+        "squares by memory, triangles by neither or unknown."
     )
     if left_out:
-        caption += f" {left_out} more have no counted arithmetic: see the table below."
+        caption += (
+            f" {left_out} more, with less than {LEAST_SHARE:.1%} of the time or without counted "
+            "arithmetic, stand in the table below."
+        )
     label = "Roofline: " + ", ".join(f"{sanitize.shown(r.name)} {_hint(r)}" for r in placed[:8])
     return [summary, chart("roofline", label, HEIGHT, caption)]
 
@@ -82,7 +90,7 @@ def _chart(ceilings: Ceilings, placed: list[RoofRow]) -> dict[str, Any]:
                 "text": f"{numbers.ms(row.ms)} a step, {numbers.count(row.calls)} calls",
                 "hint": _hint(row),
             }
-            for row in placed[:DOTS]
+            for row in placed
         ],
     }
 
