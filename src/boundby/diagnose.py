@@ -16,6 +16,7 @@ from boundby.errors import UsageError
 from boundby.evidence.beside import with_beside
 from boundby.evidence.causes import find_causes
 from boundby.evidence.facts import Evidence, Place
+from boundby.evidence.lanes import Extent, draw_lanes
 from boundby.evidence.marks import mark_launches
 from boundby.evidence.observed import Observed, observe, read_signs, with_roofs
 from boundby.evidence.roofs import Held, hold, read_roofline
@@ -73,6 +74,7 @@ class Options:
         peaks: Peaks of the device, in place of those of the table.
         measured: Ceilings measured on devices of some kinds; those of another kind are left alone.
         void: Why the recording may carry no verdict, beyond its own quality.
+        lanes: Whether both timelines are wanted for a picture: a typical step, or all.
     """
 
     step_ms: float | None = None
@@ -84,6 +86,7 @@ class Options:
     peaks: Peaks | None = None
     measured: tuple[MeasuredCeilings, ...] = ()
     void: str | None = None
+    lanes: Extent | None = None
 
 
 NOTHING_MORE = Options()
@@ -129,7 +132,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     )
     case = _case(recording, observed, signs, findings, calibrated.step)
     case = replace(case, live=options.live)
-    return _diagnosis(timeline, program, observed, findings, case)
+    return _drawn(_diagnosis(timeline, program, observed, findings, case), timeline, options)
 
 
 @frozen
@@ -150,7 +153,17 @@ def _undecided(timeline: Timeline, program: Program, reason: str, options: Optio
     """What was observed, without a verdict or any estimate, and why."""
     observed = observe(timeline, program if len(program.work) else None, None)
     observed = with_beside(observed, options.facts, options.places)
-    return _diagnosis(timeline, program, observed, _Findings(undecided(reason)), None)
+    found = _diagnosis(timeline, program, observed, _Findings(undecided(reason)), None)
+    return _drawn(found, timeline, options)
+
+
+def _drawn(diagnosis: Diagnosis, timeline: Timeline, options: Options) -> Diagnosis:
+    """With both timelines, where a picture is wanted."""
+    return (
+        replace(diagnosis, lanes=draw_lanes(timeline, options.lanes))
+        if options.lanes
+        else diagnosis
+    )
 
 
 def _diagnosis(

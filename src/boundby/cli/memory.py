@@ -89,15 +89,21 @@ def command(
     the peak of one training step with tensors that hold no data.
     """
     from boundby.cli import memory_answers as run
+    from boundby.cli.answer import one_picture
 
     room = None if capacity is None else int(capacity * GIB)
     if model is not None:
+        if output.form == "perfetto":
+            raise UsageError("--model has no timeline to write", "use .json or .html")
         return run.predict_model(model, batch, room, output)
+    if compares and output.form == "perfetto":
+        raise UsageError("--compare has no timeline to write", "use .json or .html")
     limit = None if max_gib is None else int(max_gib * GIB)
     if compares:
         return run.compare_two(paths, device, limit, output)
     if not paths:
         raise UsageError("no snapshot, log or --model given", "boundby memory --help")
+    one_picture(output, len(paths))
     request = run.Request(device, room, names, limit, wants_map, perfetto)
     done = [run.answer(path, request, output, one_of_many=len(paths) > 1) for path in paths]
     run.check_expected(done, expect)

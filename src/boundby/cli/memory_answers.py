@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boundby.cli.output import STDOUT, Output
+from boundby.cli.progress import reading
 from boundby.errors import CannotTellError, GateError, UnreadableError, UsageError
 from boundby.report.sanitize import visible
 from boundby.report.terminal import Look, look_at
@@ -41,7 +42,8 @@ class Request:
 def answer(path: str, request: Request, output: Output, *, one_of_many: bool) -> tuple[str, str]:
     """Diagnose one input, write the report, and return its name and verdict."""
     name = NAME_OF_STDIN if path == STDOUT else path
-    diagnosis = _diagnose(path, request)
+    with reading(output):
+        diagnosis = _diagnose(path, request)
     if request.perfetto is not None:
         _write_perfetto(diagnosis, request.perfetto, output)
     text = _report(diagnosis, name, request, output, one_of_many=one_of_many)
@@ -119,9 +121,23 @@ def _report(
         from boundby.report.memory_markdown import render as render_markdown
 
         return render_markdown(diagnosis)
+    if output.form == "html":
+        return _page(diagnosis, name)
+    if output.form == "perfetto":
+        return _counters(diagnosis, str(output.path))
     from boundby.report.memory_text import Pictures, render
 
     return render(diagnosis, look_for(output), Pictures(map=request.wants_map))
+
+
+def _page(diagnosis: MemoryDiagnosis | TextDiagnosis, name: str) -> str:
+    from boundby.memory.message import TextDiagnosis
+    from boundby.report.page import memory
+    from boundby.report.page.render import render
+
+    if isinstance(diagnosis, TextDiagnosis):
+        return render(memory.text_page(diagnosis, name))
+    return render(memory.snapshot_page(diagnosis))
 
 
 def look_for(output: Output) -> Look:
@@ -134,14 +150,18 @@ def look_for(output: Output) -> Look:
 def _write_perfetto(
     diagnosis: MemoryDiagnosis | TextDiagnosis, target: str, output: Output
 ) -> None:
+    text = _counters(diagnosis, "--perfetto")
+    Output("perfetto", Path(target), output.force, output.verbose, output.quiet).write(text)
+
+
+def _counters(diagnosis: MemoryDiagnosis | TextDiagnosis, asked_by: str) -> str:
+    """The curves as a trace; ``asked_by`` is the option or file that wants them."""
     from boundby.memory.message import TextDiagnosis
     from boundby.report.memory_perfetto import counters
 
     if isinstance(diagnosis, TextDiagnosis):
-        raise UsageError("--perfetto: a text has no history", "give a snapshot")
-    Output("json", Path(target), output.force, output.verbose, output.quiet).write(
-        counters(diagnosis.case.history)
-    )
+        raise UsageError(f"{asked_by}: a text has no history", "give a snapshot")
+    return counters(diagnosis.case.history)
 
 
 def check_expected(done: Sequence[tuple[str, str]], expected: str | None) -> None:

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from boundby.cli.errortext import complain
 from boundby.cli.help import examples
 from boundby.cli.output import Output, output_options, table_options, write_stdout
-from boundby.errors import UsageError
+from boundby.errors import BoundbyError, CannotTellError, UsageError
 
 if TYPE_CHECKING:
     from boundby.capture.findings import LiveRun
     from boundby.capture.plan import Plan
     from boundby.diagnose import Diagnosis
+    from boundby.evidence.lanes import Extent
+    from boundby.memory.diagnose import MemoryDiagnosis
     from boundby.read.capture_folder import Capture
 
 PASS_NAMES = ("clean", "trace", "stacks", "syncs", "loader", "memory")
@@ -74,7 +77,7 @@ def command(  # noqa: PLR0917 -- click passes by keyword
     """
     tables = {"ops": ops, "ranges": ranges, "roofline": roofline}
     if kept is not None:
-        _report(kept, output, tables)
+        report_run(kept, output, tables)
         return 0
     plan = _plan(passes, settings)
     if wants_env:
@@ -83,7 +86,7 @@ def command(  # noqa: PLR0917 -- click passes by keyword
     if script is None:
         raise UsageError("no script named", "boundby run train.py")
     code, place = _observe(plan, folder, output, (script, arguments, is_module))
-    _report(place, output, tables)
+    report_run(place, output, tables)
     return code
 
 
@@ -122,7 +125,7 @@ def _observe(
     return launch.run(target, launch.environment_of(plan, place), stdout=aside), place
 
 
-def _report(place: Path, output: Output, tables: dict[str, Any]) -> None:
+def report_run(place: Path, output: Output, tables: dict[str, Any]) -> None:
     """Report the process of the lowest rank; say so where no process had steps."""
     from boundby.read.capture_folder import captures_in
 
@@ -141,9 +144,16 @@ def _report(place: Path, output: Output, tables: dict[str, Any]) -> None:
 def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     """The report of one process in the form that was asked for."""
     from boundby.capture.findings import read_run
+    from boundby.cli.answer import drawn_for
+    from boundby.cli.progress import reading
 
     run, capture = read_run(folder)
-    diagnosis = _diagnose(run, capture)
+    with reading(output):
+        diagnosis = _diagnose(run, capture, drawn_for(output))
+    if output.form == "html":
+        return _page(run, diagnosis, output)
+    if output.form == "perfetto":
+        return _trace(diagnosis)
     if output.form == "json":
         from boundby.report.run_document import encode
 
@@ -161,7 +171,40 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     return render(run, diagnosis, look, Tables(**tables))
 
 
-def _diagnose(run: LiveRun, capture: Capture) -> Diagnosis | None:
+def _page(run: LiveRun, diagnosis: Diagnosis | None, output: Output) -> str:
+    from boundby.evidence.excerpts import excerpts
+    from boundby.report.page.render import render
+    from boundby.report.page.run import run_page
+
+    wanted = output.source and diagnosis is not None
+    found = excerpts(diagnosis.syncs, diagnosis.source.path) if wanted and diagnosis else ()
+    return render(run_page(run, diagnosis, found, _memory(run)))
+
+
+def _memory(run: LiveRun) -> MemoryDiagnosis | None:
+    """Of the snapshot the run kept; None where it kept none, or none that can be read."""
+    if run.snapshot is None:
+        return None
+    from boundby.memory.diagnose import diagnose
+    from boundby.read.memory_snapshot import read_snapshot
+
+    try:
+        return diagnose(read_snapshot(Path(run.snapshot)))
+    except BoundbyError as error:
+        complain(error.message, error.hint)
+        return None
+
+
+def _trace(diagnosis: Diagnosis | None) -> str:
+    from boundby.report.perfetto import render
+    from boundby.report.run_text import NO_TRACE
+
+    if diagnosis is None:
+        raise CannotTellError(NO_TRACE, "boundby run --steps 3 train.py")
+    return render(diagnosis)
+
+
+def _diagnose(run: LiveRun, capture: Capture, lanes: Extent | None) -> Diagnosis | None:
     """The trace under the clean step of the same run; None where the program ended before it."""
     from boundby.cli.answer import known_roofs
     from boundby.diagnose import Options, diagnose
@@ -177,6 +220,7 @@ def _diagnose(run: LiveRun, capture: Capture) -> Diagnosis | None:
         facts=run.facts,
         places=run.places,
         void=run.void,
+        lanes=lanes,
         **known_roofs(None),
     )
     return diagnose(read_recording(capture.trace), options)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
@@ -12,6 +14,21 @@ COMPRESSED_BYTES = 1 << 16
 """Small, since this much is read again, byte by byte, when the compressed bytes are damaged."""
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
+
+
+Watcher = Callable[[int, int], None]
+"""Told how many bytes of a file are read, and how many it has."""
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Tell someone how far files are read inside the block."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 class _Inflater(Protocol):
@@ -51,16 +68,15 @@ class Pieces:
         with self._path.open("rb") as file:
             compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
             file.seek(0)
-            if compressed:
-                yield from self._inflate(file)
-            else:
-                yield from iter(lambda: file.read(self._piece_bytes), b"")
+            step = COMPRESSED_BYTES if compressed else self._piece_bytes
+            blocks = _told(iter(lambda: file.read(step), b""), self._path)
+            yield from self._inflate(file, blocks) if compressed else blocks
 
-    def _inflate(self, file: BinaryIO) -> Iterator[bytes]:
+    def _inflate(self, file: BinaryIO, blocks: Iterator[bytes]) -> Iterator[bytes]:
         new_inflater, errors = _inflaters()
         inflater: _Inflater | None = None
         begin = given = 0
-        for block in iter(lambda: file.read(COMPRESSED_BYTES), b""):
+        for block in blocks:
             data = block
             while data:
                 if inflater is None:
@@ -109,3 +125,17 @@ class Pieces:
             pass
         if rest:
             yield bytes(rest)
+
+
+def _told(blocks: Iterator[bytes], path: Path) -> Iterator[bytes]:
+    """The same blocks; whoever watches is told of each, and at the end that all is read."""
+    watcher = _watcher.get()
+    if watcher is None:
+        yield from blocks
+        return
+    done, size = 0, path.stat().st_size
+    for block in blocks:
+        done += len(block)
+        yield block
+        watcher(min(done, size - 1), size)
+    watcher(size, size)
