@@ -64,8 +64,25 @@ class LoaderRow:
 
 
 @dataclass(frozen=True)
+class MemoryStep:
+    """Device memory at the end of one step, bytes."""
+
+    step: int
+    allocated: int
+    reserved: int
+    peak_allocated: int
+    peak_reserved: int
+
+
+@dataclass(frozen=True)
 class MemoryRow:
-    """Device memory at step ends, bytes; ``growth`` between two steps."""
+    """Device memory at step ends, bytes; ``growth`` from the first of ``steps`` to the last.
+
+    Attributes:
+        peak_allocated, peak_reserved: Of the process so far.
+        sign: What called for a snapshot: ``grows``, ``fragments``, ``peaks``, ``full`` or
+            ``retries``; None where nothing did.
+    """
 
     allocated: int
     reserved: int
@@ -74,6 +91,8 @@ class MemoryRow:
     capacity: int
     retries: int
     growth: int
+    steps: tuple[MemoryStep, ...] = ()
+    sign: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,11 +102,13 @@ class Ending:
     Attributes:
         exception: Name of the uncaught error; None without one.
         out_of_memory: Bytes asked for and free when memory ran out.
+        capacity: Bytes of the device that had no more.
     """
 
     exception: str | None
     message: str
     out_of_memory: tuple[int, int] | None
+    capacity: int | None = None
 
 
 @dataclass(frozen=True)
@@ -241,6 +262,18 @@ def read_memory(capture: Capture) -> MemoryRow | None:
         capacity=last["capacity"],
         retries=last["retries"],
         growth=last["allocated_bytes_current"] - notes[0]["allocated_bytes_current"],
+        steps=tuple(map(_memory_step, notes)),
+        sign=(capture.last("memory-sign") or {}).get("sign"),
+    )
+
+
+def _memory_step(note: Note) -> MemoryStep:
+    return MemoryStep(
+        step=note["step"],
+        allocated=note["allocated_bytes_current"],
+        reserved=note["reserved_bytes_current"],
+        peak_allocated=note["allocated_bytes_peak"],
+        peak_reserved=note["reserved_bytes_peak"],
     )
 
 
@@ -251,6 +284,7 @@ def read_ending(capture: Capture) -> Ending:
         exception=end["exception"] if end else None,
         message=str(end.get("message", "")) if end else "",
         out_of_memory=(int(oom["asked"]), int(oom["free"])) if oom else None,
+        capacity=oom.get("capacity") if oom else None,
     )
 
 

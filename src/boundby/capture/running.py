@@ -17,6 +17,9 @@ from boundby.capture.plan import FOLDER, PARENT, SWITCH, Plan
 from boundby.capture.tape import RunFolder
 from boundby.capture.tracebacks import watch_ending
 
+OUT_OF_MEMORY = ("out of memory", "allocate memory", "ALLOC_FAILED", "killed by signal")
+"""Words of errors of other classes that a want of memory may be behind."""
+
 current: list[Observer] = []
 """The observation of this process, if there is one: at most one."""
 
@@ -90,9 +93,9 @@ def note_error(observer: Observer, error: BaseException) -> None:
     """Write what ended the program, and for want of memory also torch's own account."""
     if observer.folder is None:
         return
-    name = type(error).__name__
-    text = str(error) if "OutOfMemory" in name else ""
-    observer.folder.note("end", exception=name, message=text)
+    name, text = type(error).__name__, str(error)
+    told = "OutOfMemory" in name or any(words in text for words in OUT_OF_MEMORY)
+    observer.folder.note("end", exception=name, message=text if told else "")
 
 
 def at_exit(observer: Observer, process: int, *, reports: bool) -> None:

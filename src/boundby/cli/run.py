@@ -140,25 +140,30 @@ def _report(place: Path, output: Output, tables: dict[str, Any]) -> None:
 
 def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     """The report of one process in the form that was asked for."""
+    from dataclasses import replace
+
+    from boundby.capture.device_memory import pace_of, read_device_memory
     from boundby.capture.findings import read_run
 
     run, capture = read_run(folder)
     diagnosis = _diagnose(run, capture)
+    memory, problems = read_device_memory(run, pace_of(diagnosis))
+    run = replace(run, problems=(*run.problems, *problems))
     if output.form == "json":
         from boundby.report.run_document import encode
 
-        return encode(run, diagnosis)
+        return encode(run, diagnosis, memory)
     if output.form == "markdown":
         from boundby.report.run_markdown import render as render_markdown
 
-        return render_markdown(run, diagnosis)
+        return render_markdown(run, diagnosis, memory)
     from boundby.report.run_text import render
     from boundby.report.terminal import Look, look_at
     from boundby.report.text import Tables
 
     look = look_at(sys.stdout, os.environ, detail=output.verbose)
     look = Look(detail=output.verbose) if output.path else look
-    return render(run, diagnosis, look, Tables(**tables))
+    return render(run, diagnosis, look, Tables(**tables), memory)
 
 
 def _diagnose(run: LiveRun, capture: Capture) -> Diagnosis | None:

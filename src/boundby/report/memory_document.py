@@ -17,6 +17,7 @@ from boundby.memory.facts import Fact, Place
 from boundby.memory.fragmentation import Fragmentation
 from boundby.memory.growth import Growth
 from boundby.memory.message import TextDiagnosis
+from boundby.memory.pace import Pace
 from boundby.memory.peak import Holder, Peak
 from boundby.memory.pictures import SegmentMap, Timeline
 from boundby.memory.remedies import Remedy
@@ -34,12 +35,16 @@ def encode(
     diagnosis: MemoryDiagnosis | TextDiagnosis, path: str, *, on_one_line: bool = False
 ) -> str:
     """The document as ASCII text that ends in a newline."""
-    if isinstance(diagnosis, TextDiagnosis):
-        values = text_document(diagnosis, path)
-    else:
-        values = snapshot_document(diagnosis)
+    values = document(diagnosis, path)
     text = json.dumps(values, indent=None if on_one_line else 2, allow_nan=False)
     return text.replace("\x7f", "\\u007f") + "\n"
+
+
+def document(diagnosis: MemoryDiagnosis | TextDiagnosis, path: str) -> Object:
+    """The document as plain values."""
+    if isinstance(diagnosis, TextDiagnosis):
+        return text_document(diagnosis, path)
+    return snapshot_document(diagnosis)
 
 
 def snapshot_document(diagnosis: MemoryDiagnosis) -> Object:
@@ -54,6 +59,7 @@ def snapshot_document(diagnosis: MemoryDiagnosis) -> Object:
         "device": diagnosis.device,
         "devices": [asdict(each) for each in diagnosis.devices],
         "verdict": _verdict(diagnosis.verdict),
+        "time": _pace(diagnosis.pace),
         "oom": None
         if refusal is None
         else {
@@ -91,6 +97,7 @@ def text_document(diagnosis: TextDiagnosis, path: str) -> Object:
         "device": message.gpu,
         "devices": [],
         "verdict": _verdict(diagnosis.verdict),
+        "time": _pace(diagnosis.pace),
         "oom": {"event": None, "bytes": message.requested, "device_free_bytes": message.free},
         "steps": None,
         "peak": None,
@@ -130,6 +137,10 @@ def _verdict(verdict: Verdict) -> Object:
         "because": list(verdict.because),
         "undecided_reason": verdict.undecided_reason,
     }
+
+
+def _pace(pace: Pace | None) -> Object | None:
+    return None if pace is None else {"class": pace.name, "device_busy": pace.busy}
 
 
 def _place(place: Place) -> Object:
@@ -216,6 +227,7 @@ def _remedy(remedy: Remedy) -> Object:
         "saves_bytes": remedy.saves,
         "stop_when": remedy.stop_when,
         "costs": asdict(remedy.costs),
+        "trade": {"pays": remedy.pays, "why": remedy.trade},
         "where": [_place(place) for place in remedy.where],
     }
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 
 from boundby.memory.facts import size_text
-from boundby.memory.predict import Checkpointed, Prediction
+from boundby.memory.predict import SELECTIVE, Checkpointed, Prediction
 from boundby.memory.recipes import RECIPES
 from boundby.report import numbers
 from boundby.report.layout import BLANK, LABEL_WIDTH, Line, Span, lead, line, paragraph, section
@@ -94,16 +94,25 @@ def _checkpointing(prediction: Prediction, width: int) -> list[Line]:
     body: list[Line] = []
     for each in prediction.checkpointed:
         saved = prediction.step.peak - each.peak
-        text = f"{_which(each)}: {size_text(each.peak)}, saves {size_text(saved)}"
-        text += f", about {each.time_share:.0%} more time"
+        text = f"{_which(each)}: {size_text(each.peak)}, saves {size_text(saved)}, "
+        price = each.time_share
+        text += "all but products again" if price is None else f"about {price:.0%} more time"
+        advice = each.advice
+        if advice.pays is not None:
+            text += f"; {'pays' if advice.pays else 'does not pay'}: {advice.reason}"
         body += paragraph(text, width)
-    note = "pays only where the room buys a faster batch: boundby explain checkpointing"
-    return [*body, *paragraph(note, width, "dim")]
+    if all(each.advice.pays is None for each in prediction.checkpointed):
+        note = "pays only where the room buys a faster batch: give --time-class or --trace, and "
+        note += "--capacity"
+        body += paragraph(note, width, "dim")
+    return body
 
 
 def _which(each: Checkpointed) -> str:
     if each.every == 1:
         return f"all {each.blocks} blocks"
+    if each.every == SELECTIVE:
+        return f"selective in all {each.blocks} blocks"
     return f"all but every {each.every}. of {each.blocks} blocks"
 
 

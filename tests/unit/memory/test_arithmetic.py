@@ -15,7 +15,9 @@ from boundby.memory.host import (
     pinned_fact,
     read_processes,
 )
+from boundby.memory.pace import Pace
 from boundby.memory.recipes import BY_ID, RECIPES, KeyValueCache, sharded, training_bytes
+from boundby.memory.remedies import EVERY
 from boundby.memory.shapes import elements, score_shape, square
 from boundby.memory.trend import trend
 
@@ -79,41 +81,55 @@ def test_long_series_keep_their_slope():
 
 
 def test_checkpointing_pays_where_nothing_else_fits():
-    assert advise(fits=False, batch=8, larger_batch=16, time_class=None).pays is True
+    assert advise(fits=False, pace=None).pays is True
 
 
 def test_checkpointing_is_a_loss_on_a_busy_device():
-    found = advise(
-        fits=True, batch=64, larger_batch=128, time_class="compute-bound", device_share=0.97
-    )
+    found = advise(fits=True, pace=Pace("compute-bound", 0.97), grows=2.0)
 
     assert found.pays is False
     assert found.gain == pytest.approx(-0.23, abs=0.01)
 
 
 def test_checkpointing_pays_where_a_larger_batch_is_free():
-    found = advise(fits=True, batch=8, larger_batch=32, time_class="launch-bound", device_share=0.1)
+    found = advise(fits=True, pace=Pace("launch-bound", 0.1), grows=4.0)
 
     assert found.pays is True
     assert found.gain == pytest.approx(3.0)
+    assert "the device is the limit then" not in found.reason
 
 
-def test_without_the_time_nobody_knows():
-    assert advise(fits=True, batch=8, larger_batch=32, time_class=None).pays is None
+def test_checkpointing_that_moves_the_class_says_so():
+    found = advise(fits=True, pace=Pace("launch-bound", 0.4), grows=4.0)
+
+    assert found.pays is True
+    assert "the device is the limit then" in found.reason
+
+
+def test_a_larger_batch_that_fits_without_recomputation_is_the_better_one():
+    """The device is the limit at 2.5 times the batch, and three times fit as it is."""
+    found = advise(fits=True, pace=Pace("launch-bound", 0.4), grows=12.0, grows_anyway=3.0)
+
+    assert found.pays is False
+    assert found.gain == pytest.approx(1 / 1.3 - 1, abs=0.01)
+
+
+def test_without_the_time_or_the_device_nobody_knows():
+    assert advise(fits=True, pace=None, grows=4.0).pays is None
+    assert advise(fits=True, pace=Pace("launch-bound", 0.1)).pays is None
+    assert advise(fits=True, pace=Pace("launch-bound"), grows=4.0).pays is None
 
 
 def test_the_case_study_at_batch_64_does_not_pay():
     """On an H200: 2195 samples per second without, 2045 at twice the batch with checkpointing."""
-    found = advise(
-        fits=True,
-        batch=64,
-        larger_batch=128,
-        time_class="launch-bound",
-        device_share=0.97,
-        price=0.19,
-    )
+    found = advise(fits=True, pace=Pace("launch-bound", 0.97), grows=2.0, price=0.19)
 
     assert found.pays is False
+
+
+@pytest.mark.parametrize("remedy", EVERY, ids=lambda remedy: remedy.id)
+def test_every_remedy_states_its_price_in_time(remedy):
+    assert remedy.costs.time
 
 
 @pytest.mark.parametrize(
