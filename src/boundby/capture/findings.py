@@ -18,6 +18,7 @@ from boundby.capture.clocks import (
     recompiled,
     typical,
 )
+from boundby.capture.host_memory import read_host_memory
 from boundby.capture.lines import (
     LineRow,
     LoopRow,
@@ -34,6 +35,7 @@ from boundby.capture.notices import Notice, notices
 from boundby.evidence.facts import Evidence, Place
 from boundby.evidence.words import figure, often
 from boundby.intervals import Ints
+from boundby.memory.host import HostUse
 from boundby.prescribe.case import Live
 from boundby.read.capture_folder import SNAPSHOT, Capture, Note, Row, read_capture
 from boundby.units import NS_PER_MS
@@ -138,6 +140,7 @@ class LiveRun:
     waits: tuple[WaitRow, ...]
     loader: LoaderRow | None
     memory: MemoryRow | None
+    host_memory: HostUse | None
     bias: str | None
     problems: tuple[str, ...]
     ending: Ending
@@ -191,6 +194,7 @@ def read_run(folder: Path) -> tuple[LiveRun, Capture]:
         waits=waits,
         loader=loader,
         memory=memory,
+        host_memory=read_host_memory(capture, clocks.step),
         bias=sampled["bias"] if sampled else None,
         problems=tuple(str(note["text"]) for note in capture.noted("problem")),
         ending=read_ending(capture),

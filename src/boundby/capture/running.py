@@ -8,7 +8,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import Any
 
 from boundby.capture.launch import DEFAULT_PARENT
@@ -57,9 +57,11 @@ def open_folder(place: Path) -> RunFolder:
     folder = RunFolder(place)
     header: dict[str, Any] = {
         "version": 1,
+        "pid": os.getpid(),
         "script": Path(sys.argv[0]).name if sys.argv else "",
         "directory": str(Path.cwd()),
         "began": perf_counter_ns(),
+        "began_s": monotonic(),
         "libraries": libraries(),
         "torch": torch.__version__,
         "cuda": torch.version.cuda,

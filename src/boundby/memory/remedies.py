@@ -271,6 +271,30 @@ HOST_MEMORY = Remedy(
     "resident memory stays level over an epoch",
     Prices(time="fewer workers: data may come late; boundby trace shows whether it does"),
 )
+ARRAYS = Remedy(
+    "arrays-for-lists",
+    "Hold the samples in arrays, or in an Arrow table, in place of lists of Python objects.",
+    "samples = np.asarray(samples)            # one buffer, one count of references\n"
+    "# texts: one bytes buffer and an array of offsets, or pyarrow.array(texts)\n"
+    "# dicts: a column an array; Arrow tables are shared by all workers",
+    "the memory of a worker stays level over an epoch",
+    Prices(time="none to speak of; one object is made for each access"),
+)
+MEMORY_MAP = Remedy(
+    "map-dataset",
+    "Map the data set from a file: the system keeps in memory what is used.",
+    "samples = np.load('samples.npy', mmap_mode='r')   # or an Arrow file, memory-mapped\n"
+    "# all workers share the pages; shuffled access wants a fast disk",
+    "the data set fits, or reading it is not what the step waits for",
+    Prices(time="reads from disk where a page is not in memory: boundby loader shows whether"),
+)
+SHALLOWER_QUEUE = Remedy(
+    "shallower-queue",
+    "Prepare fewer batches ahead: each is page-locked until it was used.",
+    "DataLoader(..., num_workers=4, prefetch_factor=2)   # bytes = workers x prefetch x batch",
+    "no step waits longer for its batch than before",
+    Prices(time="none while the queue never runs empty; else the step waits for data"),
+)
 RECORD = Remedy(
     "record-memory",
     "Record what holds the memory and ask again.",
@@ -284,5 +308,5 @@ EVERY = (
     NO_GRAD, DETACH, DROP, HOOK, EXCEPTION, CYCLES, EXPANDABLE, STABLE_SHAPES, SPLIT_LIMIT,
     EMPTY_CACHE, KEEP_LATE, SDPA, FUSED_OPTIMIZER, CHUNKED_LOSS, CHECKPOINTING, MICRO_BATCHES,
     AUTOCAST, SMALLER_STATE, SHARD, OFFLOAD, RAISE_LIMIT, FREE_DEVICE, SHARE_POOL, RECORD_STREAM,
-    CHECK_SHAPE, LARGER_BATCH, HOST_MEMORY, RECORD,
+    CHECK_SHAPE, LARGER_BATCH, HOST_MEMORY, ARRAYS, MEMORY_MAP, SHALLOWER_QUEUE, RECORD,
 )  # fmt: skip

@@ -7,6 +7,8 @@
 - ``trace.json``: the window of the profiler, there once it was exported.
 - ``snapshot.pickle``: the device's memory, on request, on a sign of trouble, or when it ran out;
   ``pointers.json`` beside it names what modules and optimizers hold.
+- ``host.json``: readings of the host's memory, by the process that started the program; beside the
+  folders of its processes.
 
 Times are ns of one monotonic clock (``time.perf_counter_ns``) of the observed process.
 """
@@ -31,6 +33,7 @@ NOTES = "notes.jsonl"
 TRACE = "trace.json"
 SNAPSHOT = "snapshot.pickle"
 POINTERS = "pointers.json"
+HOST = "host.json"
 MAGIC = b"boundby1"
 COLUMNS = 4
 ROW_BYTES = 8 * COLUMNS

@@ -5,16 +5,6 @@ import pytest
 
 from boundby.memory.checkpointing import advise
 from boundby.memory.facts import size_text
-from boundby.memory.host import (
-    HostMemory,
-    Sample,
-    dataset_fact,
-    growth_facts,
-    host_memory,
-    offload_limit,
-    pinned_fact,
-    read_processes,
-)
 from boundby.memory.pace import Pace
 from boundby.memory.recipes import BY_ID, RECIPES, KeyValueCache, sharded, training_bytes
 from boundby.memory.remedies import EVERY
@@ -154,39 +144,3 @@ def test_scores_are_told_by_queries_beside_them():
     assert square(4 * 81) == 9
     assert square(4 * 80) is None
     assert elements(8) == "2 fp32 or 4 bf16 or fp16 values"
-
-
-def samples(unique, *, is_worker):
-    return [Sample(7, at, size * MIB, size * MIB, is_worker) for at, size in enumerate(unique)]
-
-
-def test_a_worker_that_levels_off_copies_on_write():
-    (fact,) = growth_facts(samples([100, 180, 240, 280, 300, 305, 306, 307], is_worker=True))
-
-    assert fact.id == "host-worker-growth"
-    assert "levels off: pages copied on write" in fact.text
-
-
-def test_a_process_that_does_not_level_off_leaks():
-    (fact,) = growth_facts(samples(range(100, 900, 100), is_worker=False))
-
-    assert fact.id == "host-growth"
-    assert "does not level off" in fact.text
-    assert growth_facts(samples([100] * 8, is_worker=False)) == ()
-
-
-def test_what_a_loader_locks_and_whether_data_fit():
-    host = HostMemory(total=16 * GIB, available=8 * GIB)
-
-    assert "too much" in pinned_fact(GIB, prefetch=4, workers=4, host=host).text
-    assert "too much" not in pinned_fact(MIB, prefetch=4, workers=4, host=host).text
-    assert "fits in memory" in dataset_fact(4 * GIB, host).text
-    assert "does not fit" in dataset_fact(6 * GIB, host).text
-    assert offload_limit(0.1, 40 * GB, host) == 2 * GB
-
-
-def test_without_psutil_nothing_is_measured(monkeypatch):
-    monkeypatch.setattr("boundby.memory.host.is_known", lambda: False)
-
-    assert host_memory() is None
-    assert read_processes(1) == []
