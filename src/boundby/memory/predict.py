@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from boundby.errors import CannotTellError, UsageError
+from boundby.memory.cache_of import bytes_per_token
 from boundby.memory.checkpointing import Advice, advise
 from boundby.memory.facts import MIB
 from boundby.memory.fakes import SCRATCH, Ledger, autocast_like_cuda, fake_world
 from boundby.memory.pace import Pace
+from boundby.memory.recipes import static_buffers
 
 WORKSPACE = 65 * MIB
 """cuBLAS and cuBLASLt on Hopper, kept after the first matrix product; measured on an H200 with
@@ -99,6 +101,9 @@ class Prediction:
         fixed, per_sample: Bytes that do not depend on the batch, and bytes of each sample.
         largest: Largest batch that fits, by device.
         compiled_low, compiled_high: Range of the peak of the same model compiled.
+        cache_per_token: Bytes of keys and values that generation keeps for a token; None for a
+            model without attention that is known.
+        static_inputs: Bytes of the inputs, which each CUDA graph keeps for itself.
     """
 
     target: str
@@ -112,6 +117,8 @@ class Prediction:
     checkpointed: tuple[Checkpointed, ...]
     compiled_low: int
     compiled_high: int
+    cache_per_token: int | None = None
+    static_inputs: int = 0
 
 
 def predict(
@@ -128,8 +135,9 @@ def predict(
         CannotTellError: torch is missing, or the model needs values and not only shapes.
     """
     factory = _factory(target)
-    step, count, blocks = _measure(factory, batch)
-    second = _measure(factory, 2 * batch)[0]
+    measured = _measure(factory, batch)
+    step, blocks = measured.step, measured.blocks
+    second = _measure(factory, 2 * batch).step
     per_sample = max(second.peak - step.peak, 0) / batch
     fixed = max(round(step.peak - per_sample * batch), 0)
     activations = step.parts.get("activations", 0)
@@ -137,9 +145,10 @@ def predict(
     room = None if capacity is None else capacity - CONTEXT - fixed
     weigh = _Weigh(pace, room, fixed, step.peak)
     return Prediction(
-        target, batch, capacity, step, fixed, per_sample, count,
+        target, batch, capacity, step, fixed, per_sample, measured.parameters,
         _largest(fixed, per_sample, capacity), tuple(_checkpointed(factory, batch, blocks, weigh)),
         round(rest + activations * COMPILED_LOW), round(rest + activations * COMPILED_HIGH),
+        measured.cache_per_token, static_buffers(measured.inputs),
     )  # fmt: skip
 
 
@@ -149,7 +158,7 @@ def predict_plan(factory: Callable[[int], Any], batch: int, every: int = 0) -> S
     Raises:
         CannotTellError: The model needs values and not only shapes.
     """
-    return _measure(factory, batch, every)[0]
+    return _measure(factory, batch, every).step
 
 
 def _factory(target: str) -> Callable[[int], Any]:
@@ -196,10 +205,24 @@ def plan_of(made: Any) -> Plan:  # noqa: ANN401 -- what a user's factory returns
     return Plan(plan.model, inputs, plan.loss, plan.optimizer, plan.autocast)
 
 
-def _measure(
-    factory: Callable[[int], Any], batch: int, every: int = 0
-) -> tuple[StepMemory, int, int]:
-    """The second step's peak, the number of parameters and of blocks that repeat."""
+@dataclass(frozen=True)
+class Measured:
+    """What a step on tensors without data tells.
+
+    Attributes:
+        parameters, blocks: How many; blocks are those that repeat.
+        inputs: Bytes of the arguments of the model.
+    """
+
+    step: StepMemory
+    parameters: int
+    blocks: int
+    cache_per_token: int | None
+    inputs: int
+
+
+def _measure(factory: Callable[[int], Any], batch: int, every: int = 0) -> Measured:
+    """The second step's peak, and what the model is like."""
     ledger = Ledger()
     try:
         with fake_world(ledger):
@@ -208,7 +231,9 @@ def _measure(
             for number, block in enumerate(blocks if every else []):
                 if every in (1, SELECTIVE) or number % every:
                     _checkpoint(block, _dtype(plan), keeps_products=every == SELECTIVE)
-            return *_run(plan, ledger), len(blocks)
+            step, count = _run(plan, ledger)
+            inputs = sum(each.nbytes for each in plan.inputs if hasattr(each, "nbytes"))
+            return Measured(step, count, len(blocks), _cache(plan), inputs)
     except (UsageError, CannotTellError):
         raise
     except Exception as error:  # whatever the user's model raises on tensors without data
@@ -216,6 +241,13 @@ def _measure(
             f"the model cannot run on shapes alone: {type(error).__name__}: {_first_line(error)}",
             "values must not be read (item(), boolean masks); record a snapshot instead",
         ) from error
+
+
+def _cache(plan: Plan) -> int | None:
+    """Bytes of keys and values of a token, in the type that the step computes in."""
+    first = next(plan.model.parameters(), None)
+    width = 2 if plan.autocast else first.element_size() if first is not None else 4
+    return bytes_per_token(plan.model, width)
 
 
 def _first_line(error: Exception) -> str:
@@ -368,7 +400,7 @@ def _checkpointed(
         return []
     found = []
     for every in (*range(1, max(isqrt(blocks), 2) + 1), SELECTIVE):
-        peak = _measure(factory, batch, every)[0].peak
+        peak = _measure(factory, batch, every).step.peak
         again = blocks if every == 1 else blocks - -(-blocks // every)
         price = None if every == SELECTIVE else RECOMPUTED * again / blocks
         found.append(Checkpointed(every, blocks, peak, price, weigh.advice(peak, price)))

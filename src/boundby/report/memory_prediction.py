@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 
 from boundby.memory.facts import size_text
-from boundby.memory.predict import SELECTIVE, Checkpointed, Prediction
+from boundby.memory.predict import CONTEXT, SELECTIVE, WORKSPACE, Checkpointed, Prediction
 from boundby.memory.recipes import RECIPES
 from boundby.report import numbers
 from boundby.report.layout import BLANK, LABEL_WIDTH, Line, Span, lead, line, paragraph, section
@@ -38,6 +38,9 @@ def _document(prediction: Prediction) -> dict[str, object]:
         "bytes_per_sample": prediction.per_sample,
         "compiled_bytes": {"low": prediction.compiled_low, "high": prediction.compiled_high},
         "largest_batch": [{"device": name, "batch": batch} for name, batch in prediction.largest],
+        "workspace_bytes": WORKSPACE,
+        "static_input_bytes": prediction.static_inputs,
+        "cache_bytes_per_token": prediction.cache_per_token,
         "checkpointing": [asdict(each) for each in prediction.checkpointed],
         "recipes": [
             {
@@ -69,6 +72,7 @@ def _rows(prediction: Prediction, columns: int) -> list[Line]:
         if prediction.checkpointed
         else []
     )
+    lines += [BLANK, *section("besides", _besides(prediction, width))]
     lines += [BLANK, *section("a weight", _recipes(prediction))]
     return lines
 
@@ -106,6 +110,16 @@ def _checkpointing(prediction: Prediction, width: int) -> list[Line]:
         note += "--capacity"
         body += paragraph(note, width, "dim")
     return body
+
+
+def _besides(prediction: Prediction, width: int) -> list[Line]:
+    text = f"{size_text(WORKSPACE)} of cuBLAS workspaces are in the peak, {size_text(CONTEXT)} of "
+    text += "CUDA context are not; a CUDA graph keeps "
+    text += f"{size_text(prediction.static_inputs)} of static inputs for itself"
+    if prediction.cache_per_token is not None:
+        text += f"; generation keeps {size_text(prediction.cache_per_token)} of keys and values a "
+        text += "token and sequence"
+    return paragraph(text, width)
 
 
 def _which(each: Checkpointed) -> str:
