@@ -18,11 +18,17 @@ from typing import Any
 
 from boundby.errors import CannotTellError, UsageError
 from boundby.memory.cache_of import bytes_per_token
-from boundby.memory.checkpointing import Advice, advise
 from boundby.memory.facts import MIB
-from boundby.memory.fakes import SCRATCH, Ledger, autocast_like_cuda, fake_world
+from boundby.memory.fakes import (
+    SCRATCH,
+    Ledger,
+    autocast_like_cuda,
+    computed_again,
+    fake_world,
+)
 from boundby.memory.pace import Pace
 from boundby.memory.recipes import static_buffers
+from boundby.memory.recompute import RECOMPUTED, SELECTIVE, Checkpointed, Scale
 
 WORKSPACE = 65 * MIB
 """cuBLAS and cuBLASLt on Hopper, kept after the first matrix product; measured on an H200 with
@@ -35,10 +41,6 @@ COMPILED_LOW, COMPILED_HIGH = 0.45, 1.0
 """Activations of a compiled model as a share of eager ones: fusion keeps fewer. The case study on
 an H200: 8175 MiB compiled for 17740 eager, 7791 for 8183 with fused attention."""
 
-RECOMPUTED = 1 / 3
-"""A forward pass as a share of a step: backward costs two."""
-
-SELECTIVE = -1
 CARDS = ((24, "24 GiB"), (40, "40 GiB"), (80, "80 GiB"), (140, "H200"))
 GIB = 1 << 30
 
@@ -72,25 +74,6 @@ class StepMemory:
 
     peak: int
     parts: dict[str, int]
-
-
-@dataclass(frozen=True)
-class Checkpointed:
-    """The peak with some blocks computed again.
-
-    Attributes:
-        every: 1 where every block is, k where one of k blocks keeps its activations; SELECTIVE
-            where every block is but for its matrix products, whose results are kept.
-        time_share: Expected time more, as a share of the step, until measured; None for
-            SELECTIVE: what is not a product is computed again.
-        advice: Whether it pays, by what bounds the step in time.
-    """
-
-    every: int
-    blocks: int
-    peak: int
-    time_share: float | None
-    advice: Advice
 
 
 @dataclass(frozen=True)
@@ -140,16 +123,21 @@ def predict(
     second = _measure(factory, 2 * batch).step
     per_sample = max(second.peak - step.peak, 0) / batch
     fixed = max(round(step.peak - per_sample * batch), 0)
-    activations = step.parts.get("activations", 0)
-    rest = step.peak - activations
+    low, high = compiled_range(step)
     room = None if capacity is None else capacity - CONTEXT - fixed
-    weigh = _Weigh(pace, room, fixed, step.peak)
+    scale = Scale(pace, room, fixed, step.peak)
     return Prediction(
         target, batch, capacity, step, fixed, per_sample, measured.parameters,
-        _largest(fixed, per_sample, capacity), tuple(_checkpointed(factory, batch, blocks, weigh)),
-        round(rest + activations * COMPILED_LOW), round(rest + activations * COMPILED_HIGH),
-        measured.cache_per_token, static_buffers(measured.inputs),
+        _largest(fixed, per_sample, capacity), tuple(_checkpointed(factory, batch, blocks, scale)),
+        low, high, measured.cache_per_token, static_buffers(measured.inputs),
     )  # fmt: skip
+
+
+def compiled_range(step: StepMemory) -> tuple[int, int]:
+    """Peak of the same step compiled, from and to: what is fused keeps fewer activations."""
+    activations = step.parts.get("activations", 0)
+    rest = step.peak - activations
+    return round(rest + activations * COMPILED_LOW), round(rest + activations * COMPILED_HIGH)
 
 
 def predict_plan(factory: Callable[[int], Any], batch: int, every: int = 0) -> StepMemory:
@@ -230,7 +218,7 @@ def _measure(factory: Callable[[int], Any], batch: int, every: int = 0) -> Measu
             blocks = _blocks(plan.model)
             for number, block in enumerate(blocks if every else []):
                 if every in (1, SELECTIVE) or number % every:
-                    _checkpoint(block, _dtype(plan), keeps_products=every == SELECTIVE)
+                    computed_again(block, _dtype(plan), keeps_products=every == SELECTIVE)
             step, count = _run(plan, ledger)
             inputs = sum(each.nbytes for each in plan.inputs if hasattr(each, "nbytes"))
             return Measured(step, count, len(blocks), _cache(plan), inputs)
@@ -329,71 +317,8 @@ def _dtype(plan: Plan) -> Any:  # noqa: ANN401 -- a type of torch, or None
     return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(plan.autocast or "")
 
 
-def _checkpoint(block: Any, dtype: Any, *, keeps_products: bool) -> None:  # noqa: ANN401 -- torch's
-    """Make a module compute its activations again, under autocast where the step has it."""
-    from torch.utils.checkpoint import checkpoint
-
-    forward = block.forward
-
-    def cast(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 -- the module's
-        with autocast_like_cuda(dtype):
-            return forward(*args, **kwargs)
-
-    chosen = {"context_fn": _keep_products} if keeps_products else {}
-    block.forward = lambda *args, **kwargs: checkpoint(
-        cast if dtype else forward,
-        *args,
-        use_reentrant=False,
-        preserve_rng_state=False,
-        **chosen,
-        **kwargs,
-    )
-
-
-def _keep_products() -> Any:  # noqa: ANN401 -- contexts of torch
-    """Contexts of forward and recomputation in which results of matrix products are kept."""
-    import torch
-    from torch.utils.checkpoint import create_selective_checkpoint_contexts
-
-    aten = torch.ops.aten
-    names = ("mm", "addmm", "bmm", "baddbmm", "convolution")
-    kept = [getattr(aten, name).default for name in names]
-    kept += [
-        getattr(aten, name).default
-        for name in (
-            "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
-            "_scaled_dot_product_flash_attention_for_cpu",
-        )
-        if hasattr(aten, name)
-    ]  # fmt: skip
-    return create_selective_checkpoint_contexts(kept)
-
-
-@dataclass(frozen=True)
-class _Weigh:
-    """What whether it pays depends on: the time, and bytes that activations may take."""
-
-    pace: Pace | None
-    room: int | None
-    fixed: int
-    peak: int
-
-    def advice(self, peak: int, price: float | None) -> Advice:
-        """Whether a way to recompute pays that takes this peak at the batch in question."""
-        now, then = self.peak - self.fixed, peak - self.fixed
-        if self.room is None or now <= 0 or then <= 0:
-            return advise(fits=None, pace=self.pace)
-        return advise(
-            fits=now <= self.room,
-            pace=self.pace,
-            grows=self.room / then,
-            grows_anyway=self.room / now,
-            price=RECOMPUTED if price is None else price,
-        )
-
-
 def _checkpointed(
-    factory: Callable[[int], Any], batch: int, blocks: int, weigh: _Weigh
+    factory: Callable[[int], Any], batch: int, blocks: int, scale: Scale
 ) -> list[Checkpointed]:
     """Every block, all but every k-th for k up to the square root of the blocks, and selective."""
     if blocks < 2:  # noqa: PLR2004 -- nothing repeats
@@ -403,7 +328,7 @@ def _checkpointed(
         peak = _measure(factory, batch, every).step.peak
         again = blocks if every == 1 else blocks - -(-blocks // every)
         price = None if every == SELECTIVE else RECOMPUTED * again / blocks
-        found.append(Checkpointed(every, blocks, peak, price, weigh.advice(peak, price)))
+        found.append(Checkpointed(every, blocks, peak, price, scale.advice(peak, price)))
     return found
 
 

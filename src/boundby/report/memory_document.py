@@ -16,6 +16,7 @@ from boundby.memory.diagnose import MemoryDiagnosis
 from boundby.memory.facts import Fact, Place
 from boundby.memory.fragmentation import Fragmentation
 from boundby.memory.growth import Growth
+from boundby.memory.history import Refusal
 from boundby.memory.message import TextDiagnosis
 from boundby.memory.pace import Pace
 from boundby.memory.peak import Holder, Peak
@@ -60,13 +61,15 @@ def snapshot_document(diagnosis: MemoryDiagnosis) -> Object:
         "devices": [asdict(each) for each in diagnosis.devices],
         "verdict": _verdict(diagnosis.verdict),
         "time": _pace(diagnosis.pace),
-        "oom": None
-        if refusal is None
-        else {
-            "event": refusal.moment,
-            "bytes": refusal.size,
-            "device_free_bytes": refusal.device_free,
-        },
+        "oom": None if refusal is None else _refusal(refusal),
+        "refusals": [
+            _refusal(each)
+            | {
+                "live_bytes": case.history.live_at(each.moment),
+                "reserved_bytes": case.history.reserved_at(each.moment),
+            }
+            for each in case.history.refusals
+        ],
         "steps": {"count": len(case.steps), "source": case.steps.source},
         "peak": _peak(case.peak),
         "composition": [_share(share, case.peak.reserved) for share in case.composition],
@@ -99,6 +102,7 @@ def text_document(diagnosis: TextDiagnosis, path: str) -> Object:
         "verdict": _verdict(diagnosis.verdict),
         "time": _pace(diagnosis.pace),
         "oom": {"event": None, "bytes": message.requested, "device_free_bytes": message.free},
+        "refusals": [],
         "steps": None,
         "peak": None,
         "composition": [],
@@ -136,6 +140,14 @@ def _verdict(verdict: Verdict) -> Object:
         "strength": verdict.strength,
         "because": list(verdict.because),
         "undecided_reason": verdict.undecided_reason,
+    }
+
+
+def _refusal(refusal: Refusal) -> Object:
+    return {
+        "event": refusal.moment,
+        "bytes": refusal.size,
+        "device_free_bytes": refusal.device_free,
     }
 
 

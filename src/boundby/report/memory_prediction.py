@@ -6,8 +6,9 @@ import json
 from dataclasses import asdict
 
 from boundby.memory.facts import size_text
-from boundby.memory.predict import CONTEXT, SELECTIVE, WORKSPACE, Checkpointed, Prediction
+from boundby.memory.predict import CONTEXT, WORKSPACE, Prediction
 from boundby.memory.recipes import RECIPES
+from boundby.memory.recompute import SELECTIVE, Checkpointed
 from boundby.report import numbers
 from boundby.report.layout import BLANK, LABEL_WIDTH, Line, Span, lead, line, paragraph, section
 from boundby.report.sanitize import shown

@@ -8,7 +8,14 @@ import pytest
 from boundby.errors import CannotTellError, UsageError
 from boundby.memory.cache_of import bytes_per_token
 from boundby.memory.pace import Pace
-from boundby.memory.predict import SELECTIVE, WORKSPACE, _measure, plan_of, predict
+from boundby.memory.predict import (
+    WORKSPACE,
+    _measure,
+    compiled_range,
+    plan_of,
+    predict,
+)
+from boundby.memory.recompute import SELECTIVE, Scale
 
 MIB = 1 << 20
 MODEL = '''
@@ -145,17 +152,23 @@ def test_every_way_to_recompute_is_tried(model):
     assert {each.advice.pays for each in found.checkpointed} == {None}
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_the_verdict_on_time_decides_whether_recomputing_pays(model):
-    """On 24 GiB batch 8 grows 9.6 times as it is, so an idle device needs no recomputation."""
-    room = 24 << 30
-    idle = predict("study:fp32", 8, room, Pace("launch-bound", 0.02)).checkpointed[0].advice
-    half = predict("study:fp32", 8, room, Pace("launch-bound", 0.5)).checkpointed[0].advice
-    busy = predict("study:fp32", 8, room, Pace("compute-bound", 0.97)).checkpointed[0].advice
-    full = predict("study:fp32", 128, room, Pace("compute-bound", 0.97)).checkpointed[0].advice
+@pytest.mark.parametrize(
+    ("pace", "room", "pays"),
+    [
+        (Pace("launch-bound", 0.02), 24, True),
+        (Pace("launch-bound", 0.5), 24, False),
+        (Pace("compute-bound", 0.97), 24, False),
+        (Pace("compute-bound", 0.97), 2, True),
+        (None, 24, None),
+        (Pace("launch-bound", 0.02), None, None),
+    ],
+    ids=["idle", "full-without-it", "busy", "does-not-fit", "unknown-time", "unknown-device"],
+)
+def test_the_verdict_on_time_decides_whether_recomputing_pays(pace, room, pays):
+    """A step of 3 GiB where 24 are free grows 8 times as it is, 24 with recomputation."""
+    scale = Scale(pace, None if room is None else room << 30, 0, 3 << 30)
 
-    assert [each.pays for each in (idle, half, busy, full)] == [True, False, False, True]
-    assert "does not fit at all" in full.reason
+    assert scale.advice(1 << 30, 1 / 3).pays is pays
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -183,25 +196,27 @@ def test_fewer_heads_of_keys_than_of_queries_keep_less():
     assert bytes_per_token(torch.nn.Conv2d(3, 3, 3), 2) is None
 
 
-CASE_STUDY = {
-    "baseline b8 fp32 eager": ("fp32", 8), "b64 fp32": ("fp32", 64),
-    "b64 bf16 autocast": ("bf16", 64), "b64 bf16 sdpa eager": ("fused", 64),
-    "b8 bf16 eager": ("bf16", 8), "b64 fp32 sdpa eager": ("fused32", 64),
-}  # fmt: skip
-
-
 @pytest.mark.filterwarnings("ignore")
-def test_the_case_study_as_recorded(model, shared):
+@pytest.mark.parametrize(
+    ("factory", "batch", "eager", "compiled"),
+    [
+        ("fp32", 8, "baseline b8 fp32 eager", None),
+        ("bf16", 8, "b8 bf16 eager", None),
+        ("bf16", 64, "b64 bf16 autocast", "b64 bf16 compile"),
+        ("fused", 64, "b64 bf16 sdpa eager", "b64 bf16 compile sdpa"),
+        ("fused32", 64, "b64 fp32 sdpa eager", None),
+    ],
+)
+def test_the_case_study_as_recorded(factory, batch, eager, compiled, model, shared):
     """Eager peaks within 5%; compiled ones within the range that is stated apart."""
     rows = (shared / "reference" / "h200_case_study.jsonl").read_text().splitlines()
     measured = {row["name"]: row["peak_MiB"] for row in map(json.loads, rows)}
-    for name, (factory, batch) in CASE_STUDY.items():
-        peak = _measure(getattr(model, factory), batch).step.peak / MIB
-        assert peak == pytest.approx(measured[name], rel=0.05), name
+    step = _measure(getattr(model, factory), batch).step
+    low, high = compiled_range(step)
 
-    for factory, name in (("bf16", "b64 bf16 compile"), ("fused", "b64 bf16 compile sdpa")):
-        found = predict(f"study:{factory}", 64)
-        assert found.compiled_low / MIB <= measured[name] <= found.compiled_high / MIB, name
+    assert step.peak / MIB == pytest.approx(measured[eager], rel=0.05)
+    if compiled is not None:
+        assert low / MIB <= measured[compiled] <= high / MIB
 
 
 @pytest.mark.filterwarnings("ignore")
