@@ -18,6 +18,7 @@ from boundby.report.terminal import Look, look_at
 if TYPE_CHECKING:
     from boundby.memory.diagnose import MemoryDiagnosis
     from boundby.memory.message import TextDiagnosis
+    from boundby.memory.pace import Pace
 
 LONGEST_LOG = 1 << 29
 """Bytes of a log that are read; half a GiB takes seconds."""
@@ -37,6 +38,7 @@ class Request:
     max_bytes: int | None = None
     wants_map: bool = False
     perfetto: str | None = None
+    pace: Pace | None = None
 
 
 def answer(path: str, request: Request, output: Output, *, one_of_many: bool) -> tuple[str, str]:
@@ -55,20 +57,29 @@ def answer(path: str, request: Request, output: Output, *, one_of_many: bool) ->
 
 def _diagnose(path: str, request: Request) -> MemoryDiagnosis | TextDiagnosis:
     if path == STDOUT:
-        return _diagnose_text(sys.stdin.buffer.read(LONGEST_LOG), NAME_OF_STDIN)
+        return _diagnose_text(sys.stdin.buffer.read(LONGEST_LOG), NAME_OF_STDIN, request.pace)
     file = Path(path)
     if not file.is_file():
         raise UnreadableError(f"{path}: no such file", "boundby memory --help")
     if _is_snapshot(file):
         from boundby.memory.diagnose import diagnose
         from boundby.memory.pointers import read_pointers
+        from boundby.read.capture_folder import POINTERS
 
-        names = read_pointers(Path(request.names)) if request.names else None
+        beside = file.with_name(POINTERS)
+        told = Path(request.names) if request.names else beside if beside.is_file() else None
+        names = read_pointers(told) if told else None
         snapshot = _read(file, request.max_bytes)
-        return diagnose(snapshot, device=request.device, capacity=request.capacity, names=names)
+        return diagnose(
+            snapshot,
+            device=request.device,
+            capacity=request.capacity,
+            names=names,
+            pace=request.pace,
+        )
     try:
         with file.open("rb") as log:
-            return _diagnose_text(log.read(LONGEST_LOG), path)
+            return _diagnose_text(log.read(LONGEST_LOG), path, request.pace)
     except OSError as error:
         raise UnreadableError(f"{path}: cannot read: {error.strerror}") from error
 
@@ -91,7 +102,7 @@ def _is_snapshot(file: Path) -> bool:
     return start.startswith(PICKLED) or file.name.endswith(PICKLE_NAMES)
 
 
-def _diagnose_text(raw: bytes, name: str) -> TextDiagnosis:
+def _diagnose_text(raw: bytes, name: str, pace: Pace | None) -> TextDiagnosis:
     from boundby.memory.message import diagnose_text
     from boundby.read.oom_message import read_oom_messages
 
@@ -102,7 +113,7 @@ def _diagnose_text(raw: bytes, name: str) -> TextDiagnosis:
             f"{name} holds neither a snapshot nor an out-of-memory message",
             "give a snapshot, or a log with the whole message of the error",
         )
-    return diagnose_text(messages, text)
+    return diagnose_text(messages, text, pace)
 
 
 def _report(
@@ -187,10 +198,34 @@ def compare_two(
     return 0
 
 
-def predict_model(target: str, batch: int, capacity: int | None, output: Output) -> int:
+def predict_model(
+    target: str, batch: int, capacity: int | None, pace: Pace | None, output: Output
+) -> int:
     """Predict the peak of a training step, and where it stops fitting."""
     from boundby.memory.predict import predict
     from boundby.report.memory_prediction import render
 
-    output.write(render(predict(target, batch, capacity), output.form, look_for(output)))
+    output.write(render(predict(target, batch, capacity, pace), output.form, look_for(output)))
     return 0
+
+
+def pace_of(time_class: str | None, trace: str | None) -> Pace | None:
+    """What bounds the step in time: as the user says, or by a recording; None without either."""
+    from boundby.memory.pace import Pace
+
+    if time_class is not None and trace is not None:
+        raise UsageError("--time-class and --trace say the same", "give one of them")
+    if time_class is not None:
+        return Pace(time_class)
+    if trace is None:
+        return None
+    from boundby.diagnose import diagnose
+    from boundby.read import read_recording
+
+    found = diagnose(read_recording(trace))
+    if found.verdict.name == "undecided":
+        raise CannotTellError(
+            f"{trace}: undecided: {found.verdict.undecided_reason}",
+            "say what bounds the step with --time-class",
+        )
+    return Pace(found.verdict.name, found.device.busy_share_unprofiled)

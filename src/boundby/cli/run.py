@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from boundby.cli.errortext import complain
 from boundby.cli.help import examples
 from boundby.cli.output import Output, output_options, table_options, write_stdout
-from boundby.errors import BoundbyError, CannotTellError, UsageError
+from boundby.errors import CannotTellError, UsageError
 
 if TYPE_CHECKING:
+    from boundby.capture.device_memory import DeviceMemory
     from boundby.capture.findings import LiveRun
     from boundby.capture.plan import Plan
     from boundby.diagnose import Diagnosis
     from boundby.evidence.lanes import Extent
-    from boundby.memory.diagnose import MemoryDiagnosis
     from boundby.read.capture_folder import Capture
 
 PASS_NAMES = ("clean", "trace", "stacks", "syncs", "loader", "memory")
@@ -143,6 +142,9 @@ def report_run(place: Path, output: Output, tables: dict[str, Any]) -> None:
 
 def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     """The report of one process in the form that was asked for."""
+    from dataclasses import replace
+
+    from boundby.capture.device_memory import pace_of, read_device_memory
     from boundby.capture.findings import read_run
     from boundby.cli.answer import drawn_for
     from boundby.cli.progress import reading
@@ -150,49 +152,41 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     run, capture = read_run(folder)
     with reading(output):
         diagnosis = _diagnose(run, capture, drawn_for(output))
-    if output.form == "html":
-        return _page(run, diagnosis, output)
     if output.form == "perfetto":
         return _trace(diagnosis)
+    memory, problems = read_device_memory(run, pace_of(diagnosis))
+    run = replace(run, problems=(*run.problems, *problems))
+    if output.form == "html":
+        return _page(run, diagnosis, memory, output)
     if output.form == "json":
         from boundby.report.run_document import encode
 
-        return encode(run, diagnosis)
+        return encode(run, diagnosis, memory)
     if output.form == "markdown":
         from boundby.report.run_markdown import render as render_markdown
 
-        return render_markdown(run, diagnosis)
+        return render_markdown(run, diagnosis, memory)
     from boundby.report.run_text import render
     from boundby.report.terminal import Look, look_at
     from boundby.report.text import Tables
 
     look = look_at(sys.stdout, os.environ, detail=output.verbose)
     look = Look(detail=output.verbose) if output.path else look
-    return render(run, diagnosis, look, Tables(**tables))
+    return render(run, diagnosis, look, Tables(**tables), memory)
 
 
-def _page(run: LiveRun, diagnosis: Diagnosis | None, output: Output) -> str:
+def _page(
+    run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None, output: Output
+) -> str:
     from boundby.evidence.excerpts import excerpts
+    from boundby.memory.diagnose import MemoryDiagnosis
     from boundby.report.page.render import render
     from boundby.report.page.run import run_page
 
     wanted = output.source and diagnosis is not None
     found = excerpts(diagnosis.syncs, diagnosis.source.path) if wanted and diagnosis else ()
-    return render(run_page(run, diagnosis, found, _memory(run)))
-
-
-def _memory(run: LiveRun) -> MemoryDiagnosis | None:
-    """Of the snapshot the run kept; None where it kept none, or none that can be read."""
-    if run.snapshot is None:
-        return None
-    from boundby.memory.diagnose import diagnose
-    from boundby.read.memory_snapshot import read_snapshot
-
-    try:
-        return diagnose(read_snapshot(Path(run.snapshot)))
-    except BoundbyError as error:
-        complain(error.message, error.hint)
-        return None
+    drawn = memory if isinstance(memory, MemoryDiagnosis) else None
+    return render(run_page(run, diagnosis, found, drawn))
 
 
 def _trace(diagnosis: Diagnosis | None) -> str:
