@@ -9,10 +9,10 @@ _ESCAPED = {"'": "\\'", "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def quoted(path: str) -> str:
-    """A path as an argument: never taken for an option or for stdin, and printable throughout.
+    r"""A path as an argument: never taken for an option or for stdin, and printable throughout.
 
     Where it holds what a terminal does not show, it is quoted as bash, zsh and ksh read it:
-    ``$'a\\nb'``.
+    ``$'a\nb'``.
     """
     if path.startswith("-"):
         path = f"./{path}"
