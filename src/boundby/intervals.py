@@ -70,3 +70,65 @@ def subtract(when: Intervals, other: Intervals) -> Intervals:
     start = np.sort(np.concatenate((both.start, other.end)))
     end = np.sort(np.concatenate((other.start, both.end)))
     return union(start, end)
+
+
+FEW_ROUNDS = 32
+"""Usual depth of operators; deeper chains are jumped over."""
+
+
+def climb(outer: Ints, end: Ints, at: Ints, times: Ints) -> Ints:
+    """int64: the first of ``at``, ``outer[at]``, ... that ends at or after each time; -1 if none.
+
+    Steps up together while chains are short; what is deeper jumps by powers of two, so that deep
+    nesting costs the logarithm of its depth.
+
+    Args:
+        outer: int64[n] interval that holds each and ends later, -1 at the top.
+        end: int64[n] ns.
+        at: int64[m] where to begin, -1 for nowhere.
+        times: int64[m] ns.
+    """
+    at = at.copy()
+    active = _short(end, at, times, np.arange(len(at)))
+    for _ in range(FEW_ROUNDS):
+        if not len(active):
+            return at
+        at[active] = outer[at[active]]
+        active = _short(end, at, times, active)
+    jumps = [outer]
+    while (jumps[-1] >= 0).any():
+        jumps.append(np.where(jumps[-1] >= 0, jumps[-1][np.maximum(jumps[-1], 0)], -1))
+    for jump in reversed(jumps):
+        ahead = jump[at[active]]
+        still = (ahead >= 0) & (end[np.maximum(ahead, 0)] < times[active])
+        at[active[still]] = ahead[still]
+    at[active] = outer[at[active]]
+    return at
+
+
+def _short(end: Ints, at: Ints, times: Ints, asked: Ints) -> Ints:
+    """Those asked for whose interval ends too early."""
+    asked = asked[at[asked] >= 0]
+    return asked[end[at[asked]] < times[asked]]
+
+
+def outlasting(end: Ints) -> Ints:
+    """int64: for each interval, ordered by start, the nearest earlier one that ends later; -1.
+
+    All are looked for at once: whatever lies between a candidate and its own candidate ends no
+    later than it, so it can be skipped. What takes many rounds is found one by one on a stack.
+    """
+    outer = np.arange(len(end), dtype=np.int64) - 1
+    for _ in range(FEW_ROUNDS):
+        shorter = np.flatnonzero((outer >= 0) & (end[np.maximum(outer, 0)] <= end))
+        if not len(shorter):
+            return outer
+        outer[shorter] = outer[outer[shorter]]
+    stack: list[tuple[int, int]] = []
+    found: list[int] = []
+    for row, until in enumerate(end.tolist()):
+        while stack and stack[-1][0] <= until:
+            stack.pop()
+        found.append(stack[-1][1] if stack else -1)
+        stack.append((until, row))
+    return np.array(found, dtype=np.int64)

@@ -46,10 +46,21 @@ class OpTree:
 
     @cached_property
     def outermost(self) -> npt.NDArray[np.bool_]:
-        """bool[n]: whether no node of the same name holds the node, at any distance."""
+        """bool[n]: whether no node of the same name holds the node, at any distance.
+
+        On one thread nodes stand in the order in which they are entered, so a node holds those up
+        to the size of its subtree.
+        """
+        order = np.lexsort((self.row, self.thread))
+        place = np.empty(len(self), dtype=np.int64)
+        place[order] = np.arange(len(self))
+        last = place + sums_inside(self.parent, np.ones(len(self), dtype=np.int64))
+        grouped = np.lexsort((place, self.name))
+        name, at, until = self.name[grouped], place[grouped], last[grouped]
         kept = np.ones(len(self), dtype=np.bool_)
-        for position, holder in holders(self.parent, np.arange(len(self))):
-            kept[position[self.name[holder] == self.name[position]]] = False
+        for group in np.split(np.arange(len(self)), np.flatnonzero(np.diff(name)) + 1):
+            reach = np.maximum.accumulate(until[group])
+            kept[grouped[group[1:]]] = at[group[1:]] > reach[:-1]
         return kept
 
     @cached_property
@@ -92,28 +103,44 @@ def holders(parent: Ints, nodes: Ints) -> Iterator[tuple[Ints, Ints]]:
         position, holder = position[holder != NONE], holder[holder != NONE]
 
 
+def sums_inside(parent: Ints, own: Ints) -> Ints:
+    """int64[n]: what the nodes that a node holds have together, at any distance."""
+    inside = np.zeros(len(parent), dtype=np.int64)
+    for nodes in reversed(_levels(parent)):
+        held = nodes[parent[nodes] != NONE]
+        np.add.at(inside, parent[held], inside[held] + own[held])
+    return inside
+
+
+def _levels(parent: Ints) -> list[Ints]:
+    """Nodes by depth, outermost first; each is in one level, so that depth costs nothing extra."""
+    depth = (parent != NONE).astype(np.int64)
+    jump = parent.copy()
+    while (jump != NONE).any():
+        moved = np.flatnonzero(jump != NONE)
+        depth[moved] += depth[jump[moved]]
+        jump[moved] = jump[jump[moved]]
+    order = np.argsort(depth, kind="stable")
+    return list(np.split(order, np.flatnonzero(np.diff(depth[order])) + 1))
+
+
 def operators_inside(tree: OpTree) -> Ints:
     """int64[n]: operators that a node holds, at any distance."""
-    inside = np.zeros(len(tree), dtype=np.int64)
-    for _, holder in holders(tree.parent, np.flatnonzero(tree.is_op)):
-        inside += np.bincount(holder, minlength=len(tree))
-    return inside
+    return sums_inside(tree.parent, tree.is_op.astype(np.int64))
 
 
 def launches_inside(tree: OpTree) -> Ints:
     """int64[n]: launches whose carrier a node is or holds."""
-    inside = np.bincount(tree.carrier, minlength=len(tree)).astype(np.int64)
-    for _, holder in holders(tree.parent, tree.carrier):
-        inside += np.bincount(holder, minlength=len(tree))
-    return inside
+    own = np.bincount(tree.carrier, minlength=len(tree)).astype(np.int64)
+    return own + sums_inside(tree.parent, own)
 
 
 def _innermost_op(parent: Ints, is_op: npt.NDArray[np.bool_], calls: Ints) -> Ints:
     """The innermost operator around each call, or the call itself."""
-    found = calls.copy()
-    open_ = np.ones(len(calls), dtype=np.bool_)
-    for position, holder in holders(parent, calls):
-        first = open_[position] & is_op[holder]
-        found[position[first]] = holder[first]
-        open_[position[first]] = False
-    return np.asarray(found)
+    holder = parent.copy()
+    while True:
+        further = np.flatnonzero((holder != NONE) & ~is_op[np.maximum(holder, 0)])
+        if not len(further):
+            break
+        holder[further] = holder[holder[further]]
+    return np.asarray(np.where(holder[calls] == NONE, calls, holder[calls]))

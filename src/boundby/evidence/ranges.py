@@ -86,7 +86,7 @@ def named_ranges(timeline: Timeline) -> dict[str, Stretch]:
     }
     folded = _fold_counters(groups) if len(timeline.steps) > 1 else groups
     return {
-        name: Stretch(union(host.start[group], host.end[group]), len(group))
+        name: Stretch(union(host.start[group], host.start[group] + host.dur[group]), len(group))
         for name, group in folded.items()
     }
 

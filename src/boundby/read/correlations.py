@@ -90,6 +90,8 @@ def _rows(recording: Recording) -> _Rows:
 def _outermost(recording: Recording, call: Ints) -> Ints:
     """Calls without those that run inside another call of the same id and thread: one launch."""
     host = recording.host
+    if len(np.unique(host.correlation[call])) == len(call):
+        return call
     order = call[np.lexsort((-host.dur[call], host.start[call], host.correlation[call]))]
     inside = np.zeros(len(order), dtype=bool)
     before, after = order[:-1], order[1:]

@@ -142,11 +142,11 @@ class Salvager:
             if self._read_end(at, -tried):
                 break
             is_open = at - tried == len(self._pieces) and not self._is_last
-            rest = self._text[self._pieces[at][0] :]
-            if is_open and len(rest) <= MAX_CARRIED_BYTES:
-                saved.rest = rest
+            begin = self._pieces[at][0]
+            if is_open and len(self._text) - begin <= MAX_CARRIED_BYTES:
+                saved.rest = self._text[begin:]
                 break
-            saved.lost += self._shows_event(rest)
+            saved.lost += self._shows_event(begin)
             at += 1
             self._is_between_events = False
         return saved
@@ -157,9 +157,9 @@ class Salvager:
             return False
         return self._text[self._pieces[at - 1][1] : self._pieces[at][0]].count(b",") != 1
 
-    def _shows_event(self, text: bytes) -> bool:
-        """Whether ``text`` starts with an event; after a loss it may start inside one."""
-        return self._is_between_events or _EVENT_START.match(text) is not None
+    def _shows_event(self, begin: int) -> bool:
+        """Whether an event starts at ``begin``; after a loss that may be inside one."""
+        return self._is_between_events or _EVENT_START.match(self._text, begin) is not None
 
     def _span(self, at: int, count: int) -> bytes:
         return self._text[self._pieces[at][0] : self._pieces[at + count - 1][1]]
@@ -202,10 +202,10 @@ class Salvager:
         """
         text = self._span(at, count)
         end = event_extent(text).array_end
-        rest = self._text[self._pieces[at][0] + (end or 0) + 1 :]
-        if not end or not is_tail(rest):
+        if not end or not self._shows_event(self._pieces[at][0]):
             return False
-        if not self._shows_event(text):
+        rest = self._text[self._pieces[at][0] + end + 1 :]
+        if not is_tail(rest):
             return False
         if self._decode(text[:end]) is not None:
             if not (self._is_last and at + count == len(self._pieces)):

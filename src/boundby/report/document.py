@@ -20,6 +20,7 @@ from boundby.evidence.tables import OpRow, SyncRow
 from boundby.prescribe.prescription import Prescription
 from boundby.report.numbers import in_words
 from boundby.report.roofline_document import roofline_document
+from boundby.report.sanitize import command as typed_command
 from boundby.report.sanitize import private, well_formed
 from boundby.verdict.decision import DecisionPath, Verdict
 
@@ -41,7 +42,7 @@ def document(diagnosis: Diagnosis) -> Object:
         **_findings(diagnosis),
         "roofline": roofline_document(diagnosis.roofline),
         "memory": None,
-        "next": [_texts(asdict(command)) for command in diagnosis.next],
+        "next": [_typed(command.command, command.question) for command in diagnosis.next],
         "evidence": [_evidence(fact) for fact in diagnosis.evidence],
     }
 
@@ -142,6 +143,11 @@ def _place(place: Place) -> Object:
 def _texts(fields: Object) -> Object:
     """The same fields with every text fit for a report."""
     return {key: _text(value) if isinstance(value, str) else value for key, value in fields.items()}
+
+
+def _typed(command: str, question: str) -> Object:
+    """A next command as it can be typed: its path is not shortened."""
+    return {"command": typed_command(well_formed(command)), "question": _text(question)}
 
 
 def _text(text: str) -> str:

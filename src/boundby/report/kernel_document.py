@@ -13,6 +13,7 @@ from typing import Any
 
 from boundby.kernels.values import FileVerdict, Kernel, KernelAnalysis
 from boundby.report.document import tool_version
+from boundby.report.sanitize import command as typed_command
 from boundby.report.sanitize import private, well_formed
 from boundby.units import ms
 
@@ -55,7 +56,7 @@ def document(analysis: KernelAnalysis) -> Object:
         "verdict": _verdict(analysis.verdict),
         "kernels": [_kernel(kernel) for kernel in analysis.kernels],
         "look_next": [_texts(asdict(look)) for look in analysis.look_next],
-        "next": [_texts(asdict(step)) for step in analysis.next],
+        "next": [_typed(step.command, step.question) for step in analysis.next],
     }
 
 
@@ -126,6 +127,11 @@ def _ms(ns: float | None) -> float | None:
 
 def _texts(fields: Object) -> Object:
     return {key: _text(value) if isinstance(value, str) else value for key, value in fields.items()}
+
+
+def _typed(command: str, question: str) -> Object:
+    """A next command as it can be typed: its path is not shortened."""
+    return {"command": typed_command(well_formed(command)), "question": _text(question)}
 
 
 def _text(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from boundby.kernels.values import Kernel, KernelAnalysis
 from boundby.report import kernel_figures, kernel_names, numbers
-from boundby.report.markdown import code, table, text
+from boundby.report.markdown import code, table, text, typed
 from boundby.topics import summary
 from boundby.units import ms
 
@@ -20,7 +20,7 @@ def render(analysis: KernelAnalysis) -> str:
         _titled("## Kernels", _kernels(analysis)),
         *([*_detail(kernel)] for kernel in analysis.kernels),
         _titled("## About the file", [*_quality(analysis)]),
-        _titled("## Next", [f"- {code(s.command)} {text(s.question)}" for s in analysis.next]),
+        _titled("## Next", [f"- {typed(s.command)} {text(s.question)}" for s in analysis.next]),
     )
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 

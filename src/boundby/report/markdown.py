@@ -43,6 +43,11 @@ def code(raw: str) -> str:
     return f"`{sanitize.shown(raw).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
 
 
+def typed(command: str) -> str:
+    """A command as code."""
+    return f"`{sanitize.command(command).replace('`', chr(39))}`"
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """A table whose first column is text and whose others are figures; empty without rows."""
     lines = [f"| {' | '.join(row)} |" for row in rows]
@@ -219,7 +224,7 @@ def _path(diagnosis: Diagnosis) -> list[str]:
 
 
 def _next(diagnosis: Diagnosis) -> list[str]:
-    lines = [f"- {code(each.command)} {text(each.question)}" for each in diagnosis.next]
+    lines = [f"- {typed(each.command)} {text(each.question)}" for each in diagnosis.next]
     return _titled("## Next", lines)
 
 

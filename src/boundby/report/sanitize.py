@@ -25,6 +25,38 @@ HOME = re.compile(
 )
 """A home folder: its name is mostly a person's. Where homes are mounted is told by its path."""
 
+OF_ALL = re.compile(
+    r"app|bin|builds?|code|conda|content|databricks|dev|etc|kaggle|lib(?:64)?|miniconda3|nix|opt"
+    r"|proc|root|run|sbin|snap|src|srv|sys|tmp|usr|var|work(?:dir|space)",
+    re.IGNORECASE,
+)
+"""First folders that hold no folders of persons, in systems and containers."""
+
+OF_PERSONS = re.compile(r"homes?\d*|users?\d*|scratch\w*|u\d*|people|staff", re.IGNORECASE)
+"""First folders that hold folders of persons, or of groups of persons."""
+
+SHARED = re.compile(
+    r"gpfs\w*|lustre\w*|cluster\w*|beegfs\w*|ceph\w*|nfs\w*|mnt|data\d*|net|export|storage\w*|vol\w*"
+    r"|work\d*|p|projects?|fs\w*|private|media|share\w*",
+    re.IGNORECASE,
+)
+"""First folders of shared file systems: persons' folders lie deeper in them."""
+
+_PART = r"""[^\\/\s"'():<>]+(?:(?:\ [^\\/\s"'():<>]+){1,2}(?=[\\/]))?"""
+PATH = re.compile(rf"""(?<![\w.~/\\-])(?:[a-zA-Z]:)?(?:[\\/]+{_PART})+""")
+SOURCE_FILE = re.compile(
+    r"\.(?:pyx?|ipynb|c|cc|cpp|cxx|cu|cuh|h|hpp|so|json|gz|sqlite|csv|txt|log|md|pkl|pickle|sh"
+    r"|ya?ml|toml|pth?|zip|nsys-rep|ncu-rep)$",
+    re.IGNORECASE,
+)
+OTHERS_HOME = re.compile(r"(?<![\w~:/\\])~\w[\w.-]*(?=[\\/])")
+INSTALLED = re.compile(r"(?:site|dist)-packages$")
+"""From here on a path says nothing of who installed it."""
+
+LONGEST_SHOWN = 1000
+LONGEST_TEXT = 8192
+"""Characters of one text in a terminal or Markdown report, and in a JSON document."""
+
 QUOTED_HOME = re.compile(r"\$?'~(/)")
 
 CAST = re.compile(r"\((?:unsigned )?(?:bool|char|short|int|long)(?: long)?\)")
@@ -66,20 +98,67 @@ def _shown(character: str) -> str:
 
 
 def private(text: str) -> str:
-    """Text with home folders written ``~``: they carry the name of their owner."""
+    """Text whose paths do not name persons, at most ``LONGEST_TEXT`` characters of it.
+
+    A file in or below a person's folder keeps its name, and the folder around it where that lies
+    deep enough to be part of a project: ``/home/lab/ann/project/train.py`` becomes
+    ``~/project/train.py``. Files of installed packages are named from there.
+    """
+    text = capped(text, LONGEST_TEXT)
     if "/" not in text and "\\" not in text:
         return text
-    return HOME.sub("~", text)
+    return PATH.sub(_shortened, OTHERS_HOME.sub("~", text))
+
+
+def _shortened(match: re.Match[str]) -> str:
+    path = match.group()
+    slash = "\\" if "\\" in path else "/"
+    home = HOME.match(path)
+    parts = [part for part in re.split(r"[\\/]+", path) if part and not part.endswith(":")]
+    installed = [at for at, part in enumerate(parts) if INSTALLED.search(part)]
+    if not home and not _is_personal(parts):
+        return path
+    mark = "~" if home else ELLIPSIS
+    if parts[0] == "root":
+        return HOME.sub("~", path)
+    kept = parts[installed[-1] :] if installed else _project_part(parts)
+    return slash.join((mark, *kept))
+
+
+def _is_personal(parts: list[str]) -> bool:
+    """Whether a path that is no known home may name a person."""
+    first = parts[0]
+    if OF_ALL.fullmatch(first):
+        return False
+    if OF_PERSONS.fullmatch(first):
+        return len(parts) > 1
+    is_file = SOURCE_FILE.search(parts[-1]) is not None
+    return len(parts) > 2 and (is_file or SHARED.fullmatch(first) is not None)  # noqa: PLR2004
+
+
+def _project_part(parts: list[str]) -> list[str]:
+    """The end of a path that lies below the folders of persons and groups; a file always."""
+    hidden = 5 if SHARED.fullmatch(parts[0]) else 3
+    kept = parts[max(hidden, len(parts) - 2) :]
+    return kept or [part for part in parts[-1:] if SOURCE_FILE.search(part)]
+
+
+def capped(text: str, most: int) -> str:
+    """Text of at most ``most`` characters; the middle goes."""
+    if len(text) <= most:
+        return text
+    half = (most - len(ELLIPSIS)) // 2
+    return text[:half] + ELLIPSIS + text[-half:]
 
 
 def shown(text: str) -> str:
     """What a report may show of a text that came from a recording."""
-    return visible(private(text))
+    return visible(private(capped(text, LONGEST_SHOWN)))
 
 
 def command(text: str) -> str:
     """A command that can be typed as it is shown: ``~`` stands outside of quotes."""
-    return QUOTED_HOME.sub(r"~\1'", shown(text))
+    return QUOTED_HOME.sub(r"~\1'", visible(HOME.sub("~", text)))
 
 
 def well_formed(text: str) -> str:

@@ -7,9 +7,9 @@ to the operator. External ids are not used: some recorders number them apart fro
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from boundby.distribution import distinct
+from boundby.intervals import climb, outlasting
 from boundby.read.recording import NONE, HostKind, Ints, Recording
 
 
@@ -55,28 +55,5 @@ def _innermost(start: Ints, end: Ints, inner_start: Ints, inner_end: Ints) -> In
     its operator (rounding), so its middle is what must be inside.
     """
     middle = inner_start + (inner_end - inner_start) // 2
-    outer = _enclosing(end)
     at = np.searchsorted(start, inner_start, side="right") - 1
-    too_short = _outside(end, at, middle)
-    while too_short.any():
-        at[too_short] = outer[at[too_short]]
-        too_short = _outside(end, at, middle)
-    return at
-
-
-def _outside(end: Ints, at: Ints, time: Ints) -> npt.NDArray[np.bool_]:
-    return (at != NONE) & (end[np.maximum(at, 0)] < time)
-
-
-def _enclosing(end: Ints) -> Ints:
-    """For each interval the nearest earlier one that ends later; NONE where there is none.
-
-    All are looked for at once: whatever lies between a candidate and its own candidate ends no
-    later than it, so it can be skipped.
-    """
-    outer = np.arange(len(end), dtype=np.int64) - 1
-    while True:
-        shorter = np.flatnonzero((outer != NONE) & (end[np.maximum(outer, 0)] < end))
-        if not len(shorter):
-            return outer
-        outer[shorter] = outer[outer[shorter]]
+    return climb(outlasting(end), end, at, middle)

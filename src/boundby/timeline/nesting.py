@@ -8,6 +8,7 @@ outlives its parent by more (another clock) stays its child.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from boundby.read.recording import NONE
 
 ROUNDING = 1
 """Nanoseconds by which the end of a row may be too late; recordings round starts and durations."""
+
+MANY_ROUNDS = 64
+"""Deeper than operators and frames of real programs that end at once."""
 
 AnyInts = npt.NDArray[np.signedinteger[Any]]
 
@@ -36,7 +40,12 @@ def parents(start: Ints, end: Ints, thread: AnyInts) -> Ints:
     parent[1:][owner[1:] != owner[:-1]] = NONE
     over = _is_over(finish[:-1], begin[1:], finish[1:]) & (parent[1:] != NONE)
     active = np.flatnonzero(over) + 1
-    while len(active):
+    for rounds in count():
+        if not len(active):
+            break
+        if rounds == MANY_ROUNDS:
+            parent = _parents_one_by_one(begin, finish, owner)
+            break
         parent[active] = guess = parent[parent[active]]
         active, guess = active[guess != NONE], guess[guess != NONE]
         active = active[_is_over(finish[guess], begin[active], finish[active])]
@@ -44,6 +53,24 @@ def parents(start: Ints, end: Ints, thread: AnyInts) -> Ints:
     held = parent != NONE
     found[order[held]] = order[parent[held]]
     return found
+
+
+def _parents_one_by_one(begin: Ints, finish: Ints, owner: AnyInts) -> Ints:
+    """The same on a stack, for rows nested so deep that looking at all of them at once is slow."""
+    stack: list[tuple[int, int]] = []
+    found: list[int] = []
+    last = NONE
+    rows = zip(begin.tolist(), finish.tolist(), owner.tolist(), strict=True)
+    for row, (start, end, thread) in enumerate(rows):
+        if thread != last:
+            stack, last = [], thread
+        while stack and (
+            stack[-1][0] <= start or (stack[-1][0] <= start + ROUNDING and stack[-1][0] < end)
+        ):
+            stack.pop()
+        found.append(stack[-1][1] if stack else NONE)
+        stack.append((end, row))
+    return np.array(found, dtype=np.int64)
 
 
 def enclosing(

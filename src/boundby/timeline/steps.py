@@ -55,6 +55,11 @@ class Steps:
         inside = (index >= 0) & (times < self.end[np.maximum(index, 0)])
         return np.where(inside, index, -1)
 
+    def holds(self, times: Ints) -> int:
+        """How many of these rising times lie inside a step; linear in the steps."""
+        inside = np.searchsorted(times, self.end) - np.searchsorted(times, self.start)
+        return int(np.maximum(inside, 0).sum())
+
 
 def find_steps(recording: Recording, launches: Launches) -> Steps:
     """The steps of a recording, by the best source it has."""
@@ -112,10 +117,12 @@ def _user_ranges(recording: Recording, launches: Launches) -> Steps | None:
             groups[_DIGITS.sub("#", name), int(host.thread[row])].append(int(row))
     best: tuple[float, Steps] | None = None
     for rows in groups.values():
-        steps = _outermost(host.start[rows], host.end[rows], "user ranges")
+        if len(rows) < MIN_STEPS:
+            continue
+        steps = _outermost(host.start[rows], host.start[rows] + host.dur[rows], "user ranges")
         if len(steps) < MIN_STEPS:
             continue
-        covered = float((steps.of(launches.start) >= 0).mean()) if len(launches) else 0.0
+        covered = steps.holds(launches.start) / len(launches) if len(launches) else 0.0
         if covered >= MIN_LAUNCHES_COVERED and (best is None or covered > best[0]):
             best = covered, steps
     return _contiguous(best[1]) if best else None
