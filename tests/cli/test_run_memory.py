@@ -8,8 +8,12 @@ import jsonschema
 import pytest
 
 import boundby as package
+from boundby.capture.device_memory import read_device_memory
+from boundby.capture.findings import read_run
 from boundby.capture.tape import RunFolder
+from boundby.memory.diagnose import diagnose
 from boundby.read.capture_folder import SNAPSHOT, Row
+from boundby.read.memory_snapshot import read_snapshot
 from gpu.memory_verify import ending_mistakes, mistakes_of
 
 HERE = Path(__file__).resolve().parents[1]
@@ -145,6 +149,15 @@ def test_a_run_without_snapshot_or_message_knows_no_verdict_on_memory(kept, boun
     assert document["live"]["memory"]["growth"] == 1 << 30
 
 
+def test_a_sign_of_trouble_and_a_history_that_costs_too_much_are_told(kept, boundby):
+    notes = [reading(1, 1 << 30), ("memory-sign", {"sign": "grows"})]
+    place = kept(None, [*notes, ("history", {"kept": False, "ratio": 1.3})])
+    text = " ".join(boundby("run", "--read", place).stdout.split())
+
+    assert "sign of trouble: more in use after each step" in text
+    assert "steps take 1.30x with it: --snapshot keeps it on" in text
+
+
 def test_a_snapshot_that_cannot_be_read_leaves_the_rest_of_the_report(kept, boundby, tmp_path):
     (tmp_path / "bad.pickle").write_bytes(b"\x80\x04cos\nsystem\n.")
     place = kept(tmp_path / "bad.pickle")
@@ -158,10 +171,11 @@ def test_a_snapshot_that_cannot_be_read_leaves_the_rest_of_the_report(kept, boun
 @pytest.mark.parametrize("name", ["healthy", "peak_optimizer_foreach", "really_full",
                                   "eval_without_no_grad", "fragmentation_dynamic_shapes",
                                   "leak_loss_graph"])  # fmt: skip
-def test_a_recorded_snapshot_in_a_run_gets_the_verdict_it_gets_alone(name, shared, kept, boundby):
+def test_a_recorded_snapshot_in_a_run_gets_the_verdict_it_gets_alone(name, shared, kept):
     file = shared / "snapshots" / "h200" / f"{name}.pickle.gz"
-    document = json.loads(boundby("run", "--read", kept(file), "--json").stdout)
-    alone = json.loads(boundby("memory", file, "--json").stdout)
+    found, problems = read_device_memory(read_run(kept(file))[0], None)
+    alone = diagnose(read_snapshot(file))
 
-    assert document["memory"]["verdict"] == alone["verdict"]
-    assert document["memory"]["peak"] == alone["peak"]
+    assert problems == ()
+    assert found.verdict == alone.verdict
+    assert found.case.peak == alone.case.peak

@@ -84,6 +84,8 @@ class MemoryRow:
         peak_allocated, peak_reserved: Of the process so far.
         sign: What called for a snapshot: ``grows``, ``fragments``, ``peaks``, ``full`` or
             ``retries``; None where nothing did.
+        history_kept: Whether the history of allocations stayed on when all passes were done.
+        history_ratio: A step with it over one without; None where that was not measured.
     """
 
     allocated: int
@@ -95,6 +97,8 @@ class MemoryRow:
     growth: int
     steps: tuple[MemoryStep, ...] = ()
     sign: str | None = None
+    history_kept: bool | None = None
+    history_ratio: float | None = None
 
 
 @dataclass(frozen=True)
@@ -257,7 +261,7 @@ def read_memory(capture: Capture) -> MemoryRow | None:
     notes = list(capture.noted("memory"))
     if not notes:
         return None
-    last = notes[-1]
+    last, history = notes[-1], capture.last("history") or {}
     return MemoryRow(
         allocated=last["allocated_bytes_current"],
         reserved=last["reserved_bytes_current"],
@@ -268,6 +272,8 @@ def read_memory(capture: Capture) -> MemoryRow | None:
         growth=last["allocated_bytes_current"] - notes[0]["allocated_bytes_current"],
         steps=tuple(map(_memory_step, notes)),
         sign=(capture.last("memory-sign") or {}).get("sign"),
+        history_kept=history.get("kept"),
+        history_ratio=history.get("ratio"),
     )
 
 

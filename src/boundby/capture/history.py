@@ -75,14 +75,21 @@ class History:
         if self._is_ready and self._folder is not None:
             self._folder.note("history", kept=keeps, ratio=ratio)
 
-    def snapshot(self, name: str = SNAPSHOT) -> None:
-        """Write the allocator's state and history beside the other files, and who holds what."""
+    def snapshot(self) -> None:
+        """Write the allocator's state and history beside the other files, and who holds what.
+
+        One that was written when memory ran out is kept: it tells more.
+        """
+        if not self._written:
+            self._write()
+
+    def _write(self) -> None:
         from boundby.capture.holdings import holdings  # noqa: PLC0415 -- needed here alone
         from boundby.memory.pointers import write_rows  # noqa: PLC0415
 
         if self._folder is None:
             return
-        write_snapshot(self._folder.path / name)
+        write_snapshot(self._folder.path / SNAPSHOT)
         try:
             write_rows(self._folder.path / POINTERS, holdings())
         except Exception as error:  # noqa: BLE001 -- the snapshot is there; its parts are inferred
@@ -115,7 +122,7 @@ class History:
             capacity=_capacity(device),
         )
         try:
-            self.snapshot()
+            self._write()
         except Exception as error:  # noqa: BLE001 -- the program's own error is what counts
             folder.note("problem", text=f"no snapshot of the memory: {error}")
 

@@ -8,6 +8,9 @@ HOST_BOUND = frozenset({"launch-bound", "python-bound", "sync-bound"})
 """Classes in which the step hardly grows with the batch: a larger one moves the class."""
 
 DEVICE_BOUND = frozenset({"compute-bound", "memory-bound", "communication-bound"})
+FULL = 0.9
+"""Busy share from which on the device is the limit, whatever the host does."""
+
 CLASSES = (*sorted(HOST_BOUND), *sorted(DEVICE_BOUND))
 
 
@@ -26,5 +29,8 @@ class Pace:
 
     @property
     def is_of_host(self) -> bool:
-        """Whether the host sets the pace, so that the device has room."""
-        return self.name in HOST_BOUND
+        """Whether the host sets the pace, so that the device has room.
+
+        Blocking copies keep the device busy while the host waits: then it has none.
+        """
+        return self.name in HOST_BOUND and (self.busy is None or self.busy < FULL)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from boundby.memory.case import Case
 from boundby.memory.checkpointing import Advice, advise
-from boundby.memory.pace import Pace
+from boundby.memory.pace import DEVICE_BOUND, Pace
 from boundby.memory.remedies import Remedy
 
 UNKNOWN = "depends on what bounds the step in time: give --time-class or --trace"
@@ -60,6 +60,8 @@ def _micro_batches(pace: Pace, _remedy: Remedy) -> tuple[bool | None, str]:
 def _autocast(pace: Pace, _remedy: Remedy) -> tuple[bool | None, str]:
     if pace.is_of_host:
         return False, f"the step is {pace.name}: the casts are launches more, so it gets slower"
+    if pace.name not in DEVICE_BOUND:
+        return None, f"the step is {pace.name}, with the device busy: with copies, most likely"
     return True, f"the step is {pace.name}: half the bytes and faster products"
 
 

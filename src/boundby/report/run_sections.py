@@ -16,6 +16,13 @@ LINES_SHOWN = 6
 FIGURE = 9
 DRIFTED = 0.10
 """Clean steps before and after the trace that differ by more are told apart."""
+SIGNS = {
+    "grows": "more in use after each step",
+    "fragments": "far more reserved than used",
+    "peaks": "much of the peak comes and goes",
+    "full": "nearly full",
+    "retries": "the allocator ran out and tried again",
+}
 ENDED = {
     "KeyboardInterrupt": "it was interrupted",
     "SystemExit": "it ended by itself",
@@ -151,7 +158,12 @@ def memory(row: MemoryRow) -> str:
         f"peak {_gib(row.peak_allocated)} allocated, {_gib(row.peak_reserved)} reserved "
         f"of {_gib(row.capacity)}; {_gib(row.allocated)} at the end of a step"
     )
-    return f"{text}; {row.retries} times freed and tried again" if row.retries else text
+    text += f"; {row.retries} times freed and tried again" if row.retries else ""
+    text += f"; sign of trouble: {SIGNS[row.sign]}" if row.sign in SIGNS else ""
+    if row.history_kept is False:
+        text += "; its history was not kept on after the passes, where steps take "
+        text += f"{numbers.times(row.history_ratio)} with it: --snapshot keeps it on"
+    return text
 
 
 def table(rows: Iterator[Cells] | Sequence[Cells], width: int) -> list[Line]:

@@ -87,6 +87,19 @@ def test_a_program_that_tries_again_and_again_fills_no_disk(allocator, folder, m
     assert len(list(read_capture(folder.path).noted("oom"))) == 1
 
 
+def test_the_snapshot_of_running_out_is_not_written_over(allocator, folder, monkeypatch):
+    history = History(wanted=True)
+    history.write_to(folder)
+    history.install()
+    allocator[1](0, MIB, GIB, 0)
+    monkeypatch.setattr(
+        torch.cuda.memory, "_dump_snapshot", lambda file: Path(file).write_bytes(b"later")
+    )
+    history.snapshot()
+
+    assert (folder.path / SNAPSHOT).read_bytes() == b"a snapshot"
+
+
 def test_a_snapshot_that_fails_is_told_and_the_programs_error_stays_its_own(
     allocator, folder, monkeypatch
 ):

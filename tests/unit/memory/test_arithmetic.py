@@ -96,6 +96,14 @@ def test_checkpointing_that_moves_the_class_says_so():
     assert "the device is the limit then" in found.reason
 
 
+def test_a_device_that_is_busy_with_copies_has_no_room():
+    found = advise(fits=True, pace=Pace("sync-bound", 0.99), grows=4.0)
+
+    assert found.pays is False
+    assert Pace("sync-bound", 0.5).is_of_host
+    assert Pace("sync-bound").is_of_host
+
+
 def test_a_larger_batch_that_fits_without_recomputation_is_the_better_one():
     """The device is the limit at 2.5 times the batch, and three times fit as it is."""
     found = advise(fits=True, pace=Pace("launch-bound", 0.4), grows=12.0, grows_anyway=3.0)
