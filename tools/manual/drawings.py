@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tools.manual.figures import Block, Figure
+from tools.manual.shapes import SHAPES
 
 TWO_LINES = Figure(
     "The host submits work and goes on; the device does it in order; a queue lies between.",
@@ -124,4 +125,5 @@ FIGURES = {
     "streams": STREAMS,
     "segments": SEGMENTS,
     "checkpoints": CHECKPOINTS,
+    **SHAPES,
 }
