@@ -3,6 +3,7 @@
 import json
 import posixpath
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -15,11 +16,11 @@ from boundby.report.remedy import remedies
 from boundby.topics import find, ids
 from tools.manual import tables, trust
 from tools.manual.blocks import DOCS, written_pages
-from tools.manual.drawings import FIGURES
-from tools.manual.figures import svg
+from tools.manual.drawings import FIGURES, LANES
 from tools.manual.pages import pages
 from tools.manual.places import places
-from tools.manual.roofs import fusion
+from tools.manual.roofchart import chart, x_of, y_of
+from tools.manual.roofs import EXAMPLES, LARGE, fusion, roofs
 
 SOURCE = Path(boundby.__file__).parent
 WRITTEN = written_pages()
@@ -231,13 +232,31 @@ def test_every_figure_is_shown_and_every_shown_one_exists():
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_takes_the_colour_of_the_page_and_stays_inside(name):
-    drawn = svg(FIGURES[name])
+    drawn = FIGURES[name].svg
     xs = [float(x) for x in re.findall(r' x\d?="([\d.]+)"', drawn)]
 
     assert 'fill="currentColor"' in drawn
     assert not re.search(r"<(image|script|style|foreignObject|link)|http(?!://www.w3.org)", drawn)
     assert max(xs) <= 720
-    assert all(block.start < block.end <= FIGURES[name].length for block in FIGURES[name].blocks)
+    assert FIGURES[name].says.endswith(".")
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_the_blocks_of_a_lane_follow_each_other(name):
+    figure = LANES[name]
+
+    assert all(each.start < each.end <= figure.length for each in figure.blocks)
+    for lane in range(len(figure.lanes)):
+        ends = [(each.start, each.end) for each in figure.blocks if each.lane == lane]
+        assert all(end <= start for (_, end), (start, _) in pairwise(sorted(ends)))
+
+
+def test_the_roofs_stand_where_their_figures_say():
+    ceilings = roofs()
+    ridge = ceilings.ridge("bfloat16")
+
+    assert f'x2="{x_of(ridge):.1f}" y2="{y_of(ceilings.tflops("bfloat16")):.1f}"' in chart()
+    assert chart().count("<circle") == sum(each.side == LARGE for each in EXAMPLES)
 
 
 INCLUDED = {"aten/src/ATen/": "include/ATen/", "c10/": "include/c10/"}

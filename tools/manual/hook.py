@@ -17,7 +17,6 @@ sys.path.insert(0, str(ROOT))
 from boundby.prescribe.catalogue import RULES  # noqa: E402 -- after the path is set
 from tools.manual.blocks import DOCS, gpu_blocks, kept_output  # noqa: E402
 from tools.manual.drawings import FIGURES  # noqa: E402
-from tools.manual.figures import svg  # noqa: E402
 from tools.manual.pages import pages  # noqa: E402
 
 FIGURE = re.compile(r"^<!-- figure: ([a-z-]+) -->$", re.MULTILINE)
@@ -61,9 +60,8 @@ def drawn(markdown: str) -> str:
     """The page with its figures inline."""
 
     def figure(found: re.Match[str]) -> str:
-        shape = FIGURES[found[1]]
-        caption = f"<figcaption>{escape(shape.says)}</figcaption>"
-        return f"<figure>{svg(shape)}{caption}</figure>"
+        shown = FIGURES[found[1]]
+        return f"<figure>{shown.svg}<figcaption>{escape(shown.says)}</figcaption></figure>"
 
     return FIGURE.sub(figure, markdown)
 
