@@ -1,4 +1,4 @@
-"""The roofline of the device of the examples as inline SVG: roofs from the table, points counted."""
+"""The roofline of the examples as inline SVG: roofs from the device table, points counted."""
 
 from __future__ import annotations
 
