@@ -1,14 +1,14 @@
-"""Plants causes of memory trouble on a device, checks verdict and line, and measures peaks.
+"""Plants causes of memory trouble under ``boundby run``, checks verdict and line; measures peaks.
 
-Needs torch with CUDA; the check needs boundby too, and may run elsewhere on the recorded files::
+Needs torch with CUDA; the check needs boundby too, and may run elsewhere on the recorded folders::
 
     PYTHONPATH=src python gpu/memory_verify.py OUT            # record and check
-    python gpu/memory_verify.py OUT --record                  # record alone
+    PYTHONPATH=src python gpu/memory_verify.py OUT --record   # record alone
     PYTHONPATH=src python gpu/memory_verify.py OUT --check    # check what lies in OUT
 
-OUT gets a snapshot a planted cause (``NAME.pickle.gz``) and ``measured.json``: peaks of the case
-study, the texts of the planted failures, the versions. The exit code is 1 where a verdict, a line
-or a predicted peak is wrong.
+OUT gets the folder of a run for each program of ``memory_plants.py``, what came out of it
+(``NAME.stderr``), and ``measured.json``: peaks of the case study, exit codes, the versions. The
+exit code is 1 where a verdict, a line, a traceback or a predicted peak is wrong.
 """
 # ruff: noqa: ANN401, PLC0415, T201 (torch is handed around, imported where needed; it prints)
 
@@ -16,125 +16,110 @@ from __future__ import annotations
 
 import argparse
 import gc
-import gzip
-import inspect
 import json
 import math
-import pickle
+import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-MIB, GIB = 1 << 20, 1 << 30
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from memory_plants import MIB, PLANTS, line_of
+
 WITHIN = 0.10
-PLANT = "# planted"
+SCRIPT = Path(__file__).with_name("memory_plants.py")
+OPTIONS = ("--passes", "clean,trace,memory", "--steps", "5", "--quiet")
 EXPECTED = {
     "leak_graph": ("leak", "loss-graph"),
     "leak_list": ("leak", "kept-outputs"),
     "fragmentation": ("fragmentation", "pinned-segments"),
     "peak": ("transient-peak", "attention-scores"),
     "full": ("really-full", "limit"),
-    "no_grad": ("transient-peak", "evaluation-without-no-grad"),
 }
+RUNS_OUT = frozenset({"fragmentation", "full"})
+"""These end in an uncaught error, which must be the program's own."""
+
+HOLDS_A_MODEL = frozenset({"leak_graph", "leak_list"})
+"""Of these the parameters must be known exactly, by the pointers that the run wrote."""
 
 
-def leak_graph(torch: Any) -> None:
-    """Keep the sum of the losses, and with it every graph."""
-    model, data = layers(torch, 1024, 4), torch.randn(512, 1024, device="cuda")
-    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
-    total = torch.zeros((), device="cuda")
-    for _ in range(10):
-        loss = model(data).pow(2).mean()  # planted
-        loss.backward(retain_graph=True)
-        optimizer.step()
-        optimizer.zero_grad()
-        total = total + loss
+def record(out: Path) -> None:
+    """Measure the case study, then run every program under ``boundby run``."""
+    import torch
+
+    out.mkdir(parents=True, exist_ok=True)
+    cases = {name: measure(torch, case) for name, case in CASES.items()}
+    for name, found in cases.items():
+        print(f"{name:32} {found['peak_mib']:9.0f} MiB {found['ms']:8.2f} ms", flush=True)
+    codes = {plant.__name__: run_plant(out, plant.__name__) for plant in PLANTS}
+    versions = {"torch": torch.__version__, "device": torch.cuda.get_device_name(0)}
+    (out / "measured.json").write_text(
+        json.dumps({"versions": versions, "cases": cases, "codes": codes}, indent=1)
+    )
 
 
-def leak_list(torch: Any) -> None:
-    """Keep the output of every step."""
-    model, outputs = layers(torch, 1024, 4), []
-    for _ in range(12):
-        with torch.no_grad():
-            data = torch.randn(2048, 1024, device="cuda")
-            outputs.append(model(data))  # planted
+def run_plant(out: Path, name: str) -> int:
+    """One program under ``boundby run``; its exit code."""
+    snapshot = () if name in RUNS_OUT else ("--snapshot",)
+    command = [sys.executable, "-m", "boundby", "run", *OPTIONS, *snapshot]
+    command += ["--folder", str(out / name), "-o", str(out / f"{name}.md"), "--force"]
+    done = subprocess.run([*command, str(SCRIPT), name], capture_output=True, check=False)  # noqa: S603 -- the plants
+    (out / f"{name}.stderr").write_bytes(done.stderr)
+    print(f"ran {name}: exit code {done.returncode}", flush=True)
+    return done.returncode
 
 
-def fragmentation(torch: Any) -> None:
-    """Keep one block of each segment, then ask for more than any segment holds."""
-    with limit(torch, 3 * GIB):
-        blocks = []
-        for _ in range(540):
-            block = torch.empty(5 * MIB, dtype=torch.uint8, device="cuda")  # planted
-            blocks.append(block)
-        del block
-        kept = blocks[::4]
-        del blocks
-        ask(torch, 700 * MIB)
-        del kept
+def check(out: Path) -> int:
+    """Compare verdicts, lines, tracebacks and predicted peaks; how many are wrong."""
+    known = json.loads((out / "measured.json").read_text())
+    wrong = 0
+    for plant in PLANTS:
+        name = plant.__name__
+        mistakes = [
+            *mistakes_of(name, document_of(out / name), line_of(plant)),
+            *ending_mistakes(name, (out / f"{name}.stderr").read_text(), known["codes"][name]),
+        ]
+        wrong += bool(mistakes)
+        print(f"{name:16} {'; '.join(mistakes) or 'ok'}")
+    return wrong + check_peaks(known["cases"])
 
 
-def peak(torch: Any) -> None:
-    """Write the scores of attention to memory."""
-    shape = (4, 8, 4096, 64)
-    q, k, v = (torch.randn(shape, device="cuda", requires_grad=True) for _ in range(3))
-    for _ in range(3):
-        out = torch.softmax(q @ k.transpose(-2, -1) / 8, dim=-1) @ v  # planted
-        out.sum().backward()
-        del out
+def document_of(folder: Path) -> dict[str, Any]:
+    """What ``boundby run`` says about a kept recording."""
+    command = [sys.executable, "-m", "boundby", "run", "--read", str(folder), "--json"]
+    done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603 -- boundby itself
+    return json.loads(done.stdout)
 
 
-def full(torch: Any) -> None:
-    """Make more parameters than a limit allows."""
-    with limit(torch, 4 * GIB):
-        weights = []
-        try:
-            for _ in range(40):
-                weight = torch.zeros(128 * MIB // 4, device="cuda")  # planted
-                weights.append(weight)
-        except torch.OutOfMemoryError as error:
-            TEXTS["full"] = str(error)
+def mistakes_of(name: str, document: dict[str, Any], line: int) -> list[str]:
+    """What is wrong with the memory part of a run's document: verdict, cause, line, composition."""
+    memory = document["memory"]
+    if memory is None:
+        return ["no memory in the document"]
+    verdict = (memory["verdict"]["class"], memory["verdict"]["cause"])
+    found = [f"{verdict} for {EXPECTED[name]}"] if verdict != EXPECTED[name] else []
+    advised = [place for each in memory["prescriptions"][:1] for place in each["where"]]
+    held = [place for each in memory["peak"]["holders"] for place in each["where"][:1]]
+    lines = [place["line"] for place in (*advised, *held) if place["function"] == name]
+    if lines[:1] != [line]:
+        found.append(f"line {lines[:1]} for {line}")
+    exact = {each["part"] for each in memory["composition"] if each["confidence"] == "exact"}
+    if name in HOLDS_A_MODEL and "parameters" not in exact:
+        found.append("parameters are not named exactly")
+    return found
 
 
-def no_grad(torch: Any) -> None:
-    """Evaluate with graphs, and keep what comes out."""
-    model, results = layers(torch, 2048, 8), []
-    for _ in range(5):
-        data = torch.randn(4096, 2048, device="cuda")
-        results.append(model(data))  # planted
-
-
-PLANTS = (leak_graph, leak_list, fragmentation, peak, full, no_grad)
-TEXTS: dict[str, str] = {}
-
-
-class limit:  # noqa: N801 -- reads as a word
-    """A limit on what the process may use, within a block."""
-
-    def __init__(self, torch: Any, size: int) -> None:
-        self.torch, self.size = torch, size
-
-    def __enter__(self) -> None:
-        whole = self.torch.cuda.get_device_properties(0).total_memory
-        self.torch.cuda.set_per_process_memory_fraction(self.size / whole)
-
-    def __exit__(self, *_: object) -> None:
-        self.torch.cuda.set_per_process_memory_fraction(1.0)
-
-
-def ask(torch: Any, size: int) -> None:
-    """Ask for a block and keep the text of the refusal."""
-    try:
-        torch.empty(size, dtype=torch.uint8, device="cuda")
-    except torch.OutOfMemoryError as error:
-        TEXTS["fragmentation"] = str(error)
-
-
-def layers(torch: Any, width: int, depth: int) -> Any:
-    """Linear layers with GELU between them."""
-    parts = [m for _ in range(depth) for m in (torch.nn.Linear(width, width), torch.nn.GELU())]
-    return torch.nn.Sequential(*parts).cuda()
+def ending_mistakes(name: str, stderr: str, code: int) -> list[str]:
+    """What is wrong with how the program ended: its own code, its own traceback."""
+    if name not in RUNS_OUT:
+        return [f"exit code {code}"] if code else []
+    found = [] if code == 1 else [f"exit code {code}"]
+    if "OutOfMemoryError" not in stderr or SCRIPT.name not in stderr:
+        found.append("its own traceback is missing")
+    if "boundby/capture" in stderr:
+        found.append("a frame of boundby in the traceback")
+    return found
 
 
 # --- The case study ----------------------------------------------------------------------------
@@ -219,67 +204,6 @@ def measure(torch: Any, case: dict[str, Any]) -> dict[str, float]:
     return {"peak_mib": peak_mib, "ms": sorted(times[2:])[len(times[2:]) // 2]}
 
 
-def record(out: Path) -> None:
-    """Run every plant under the recorder, and the case study without it."""
-    import torch
-
-    out.mkdir(parents=True, exist_ok=True)
-    cases = {name: measure(torch, case) for name, case in CASES.items()}
-    for name, found in cases.items():
-        print(f"{name:32} {found['peak_mib']:9.0f} MiB {found['ms']:8.2f} ms", flush=True)
-    for plant in PLANTS:
-        gc.collect()
-        torch.cuda.empty_cache()
-        torch.cuda.memory._record_memory_history(max_entries=100_000)  # noqa: SLF001 -- torch's way
-        plant(torch)
-        snapshot = torch.cuda.memory._snapshot()  # noqa: SLF001
-        torch.cuda.memory._record_memory_history(enabled=None)  # noqa: SLF001
-        raw = pickle.dumps(snapshot, protocol=4)
-        (out / f"{plant.__name__}.pickle.gz").write_bytes(gzip.compress(raw, 6))
-        print(f"recorded {plant.__name__}: {len(raw) >> 10} KiB", flush=True)
-    versions = {"torch": torch.__version__, "device": torch.cuda.get_device_name(0)}
-    (out / "measured.json").write_text(
-        json.dumps({"versions": versions, "cases": cases, "texts": TEXTS}, indent=1)
-    )
-
-
-def check(out: Path) -> int:
-    """Compare verdicts, lines, texts and predicted peaks; how many are wrong."""
-    wrong = sum(not check_plant(out, plant) for plant in PLANTS)
-    known = json.loads((out / "measured.json").read_text())
-    return wrong + check_texts(known["texts"]) + check_peaks(known["cases"])
-
-
-def check_plant(out: Path, plant: Callable[[Any], None]) -> bool:
-    """Whether a planted cause gets its verdict and its line."""
-    from boundby.memory.diagnose import diagnose
-    from boundby.read.memory_snapshot import read_snapshot
-
-    source, first = inspect.getsourcelines(plant)
-    line = next(first + at for at, text in enumerate(source) if PLANT in text)
-    found = diagnose(read_snapshot(out / f"{plant.__name__}.pickle.gz"))
-    verdict = (found.verdict.name, found.verdict.cause)
-    where = found.prescriptions[0].where if found.prescriptions else ()
-    holders = [h.origin.place for h in found.case.peak.holders if h.origin.place]
-    lines = [place.line for place in (*where, *holders) if place.function == plant.__name__]
-    good = verdict == EXPECTED[plant.__name__] and bool(lines) and lines[0] == line
-    print(f"{plant.__name__:16} {verdict} line {lines[:1]} of {line} {'ok' if good else 'WRONG'}")
-    return good
-
-
-def check_texts(texts: dict[str, str]) -> int:
-    """How many texts of planted failures get another verdict than their snapshot."""
-    from boundby.memory.message import diagnose_text
-    from boundby.read.oom_message import read_oom_messages
-
-    wrong = 0
-    for name, text in texts.items():
-        verdict = diagnose_text(read_oom_messages(text), text).verdict.name
-        wrong += verdict != EXPECTED[name][0]
-        print(f"text of {name}: {verdict}")
-    return wrong
-
-
 def check_peaks(cases: dict[str, dict[str, float]]) -> int:
     """How many predicted peaks are off by more than a tenth."""
     import torch
@@ -307,7 +231,7 @@ def check_peaks(cases: dict[str, dict[str, float]]) -> int:
 def main() -> int:
     """Record, check, or both."""
     parser = argparse.ArgumentParser(
-        description="Plant causes of memory trouble and check the verdicts."
+        description="Plant causes of memory trouble under a run and check the verdicts."
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("--record", action="store_true")

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import signal
 import sys
 import warnings
@@ -12,6 +13,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NO_GPU = "needs a CUDA device, and torch finds none here"
+NO_BROWSER = "needs chromium and chromedriver, and they are not here"
 
 # Before torch is imported by anyone, child processes included: results and times of one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -26,7 +28,8 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("boundby")
 
-skipped_for_want_of_a_gpu = pytest.StashKey[int]()
+skipped_for_want = pytest.StashKey[dict[str, tuple[int, str]]]()
+"""Tests that could not run here: how many and why, by marker."""
 
 
 def has_cuda() -> bool:
@@ -40,6 +43,15 @@ def has_cuda() -> bool:
         return torch.cuda.is_available()
 
 
+def has_browser() -> bool:
+    """Whether a browser that selenium can drive is installed."""
+    known = importlib.util.find_spec("selenium") is not None
+    return known and all(map(shutil.which, ("chromium", "chromedriver")))
+
+
+NEEDS = {"gpu": (has_cuda, NO_GPU), "browser": (has_browser, NO_BROWSER)}
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--update-golden",
@@ -49,18 +61,19 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    gpu_items = [item for item in items if item.get_closest_marker("gpu")]
-    if not gpu_items or has_cuda():
-        return
-    config.stash[skipped_for_want_of_a_gpu] = len(gpu_items)
-    for item in gpu_items:
-        item.add_marker(pytest.mark.skip(reason=NO_GPU))
+    skipped = config.stash[skipped_for_want] = {}
+    for name, (is_here, reason) in NEEDS.items():
+        wanting = [item for item in items if item.get_closest_marker(name)]
+        if not wanting or is_here():
+            continue
+        skipped[name] = len(wanting), reason
+        for item in wanting:
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    count = config.stash.get(skipped_for_want_of_a_gpu, 0)
-    if count:
-        terminalreporter.write_line(f"gpu: {count} not run: {NO_GPU}")
+    for name, (count, reason) in config.stash.get(skipped_for_want, {}).items():
+        terminalreporter.write_line(f"{name}: {count} not run: {reason}")
 
 
 def pytest_runtest_setup():

@@ -54,6 +54,19 @@ def latin1(document: Document) -> bytes:
     return _renamed(document, "caf\xe9 ").encode("latin-1")
 
 
+def surrogate(document: Document) -> bytes:
+    """Half of a character outside the first plane, as a name cut in UTF-16 has it."""
+    return _renamed(document, "\\ud83d ").encode()
+
+
+def no_commas(document: Document) -> bytes:
+    return re.sub(r"\}, \{(?=\"(?:ph|cat|name)\")", "}\n{", _text(document)).encode()
+
+
+def double_commas(document: Document) -> bytes:
+    return re.sub(r"\}, \{(?=\"(?:ph|cat|name)\")", "},,{", _text(document)).encode()
+
+
 def bare_list(document: Document) -> bytes:
     return json.dumps(document["traceEvents"]).encode()
 
@@ -143,7 +156,7 @@ def not_json(_document: Document) -> bytes:
 
 
 HARMLESS = (bare_list, string_times, one_line, indented, metadata_last)
-REPAIRABLE = (nan, control, backslash, latin1)
+REPAIRABLE = (nan, control, backslash, latin1, surrogate, no_commas, double_commas)
 LOSSY = (
     truncated,
     no_steps,

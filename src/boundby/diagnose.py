@@ -16,6 +16,7 @@ from boundby.errors import UsageError
 from boundby.evidence.beside import with_beside
 from boundby.evidence.causes import find_causes
 from boundby.evidence.facts import Evidence, Place
+from boundby.evidence.lanes import Extent, draw_lanes
 from boundby.evidence.marks import mark_launches
 from boundby.evidence.observed import Observed, observe, read_signs, with_roofs
 from boundby.evidence.roofs import Held, hold, read_roofline
@@ -40,7 +41,7 @@ from boundby.roofline.ceilings import Peaks
 from boundby.roofline.measured import MeasuredCeilings
 from boundby.timeline.timeline import Timeline, build_timeline
 from boundby.verdict.classes import HOST_CLASS, class_of, leading_part, shares_of
-from boundby.verdict.decide import Outlook, decide, undecided, voiding
+from boundby.verdict.decide import Outlook, decide, undecided, voiding, weakens
 from boundby.verdict.decision import DecisionPath, Rung, Verdict
 from boundby.verdict.next import NextCommand, next_commands
 from boundby.verdict.path import walk
@@ -73,6 +74,7 @@ class Options:
         peaks: Peaks of the device, in place of those of the table.
         measured: Ceilings measured on devices of some kinds; those of another kind are left alone.
         void: Why the recording may carry no verdict, beyond its own quality.
+        lanes: Whether both timelines are wanted for a picture: a typical step, or all.
     """
 
     step_ms: float | None = None
@@ -84,6 +86,7 @@ class Options:
     peaks: Peaks | None = None
     measured: tuple[MeasuredCeilings, ...] = ()
     void: str | None = None
+    lanes: Extent | None = None
 
 
 NOTHING_MORE = Options()
@@ -106,7 +109,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms, measured_by)
     missed = _missed(calibrated, options)
     over = excess(timeline, program)
-    doubtful = bool(missed) or over > REPLAY_MAY_EXCEED
+    doubtful = bool(missed) or over > REPLAY_MAY_EXCEED or weakens(recording.quality)
     outlook = _outlook(calibrated, program, split, doubtful=doubtful)
     observed = observe(timeline, program, calibrated, outlook.clean)
     observed = with_beside(observed, options.facts, options.places)
@@ -117,6 +120,8 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     observed = with_roofs(observed, roofline, host_sets_step=host_leads)
     causes = find_causes(signs, observed.syncs)
     verdict = decide(outlook, causes, frozenset(e.id for e in observed.evidence))
+    if verdict.undecided_reason:
+        return _undecided(timeline, program, verdict.undecided_reason, options)
     findings = _Findings(
         verdict=verdict,
         path=walk(verdict, observed.device, observed.host, shares_of(outlook.clean)),
@@ -127,7 +132,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     )
     case = _case(recording, observed, signs, findings, calibrated.step)
     case = replace(case, live=options.live)
-    return _diagnosis(timeline, program, observed, findings, case)
+    return _drawn(_diagnosis(timeline, program, observed, findings, case), timeline, options)
 
 
 @frozen
@@ -148,7 +153,17 @@ def _undecided(timeline: Timeline, program: Program, reason: str, options: Optio
     """What was observed, without a verdict or any estimate, and why."""
     observed = observe(timeline, program if len(program.work) else None, None)
     observed = with_beside(observed, options.facts, options.places)
-    return _diagnosis(timeline, program, observed, _Findings(undecided(reason)), None)
+    found = _diagnosis(timeline, program, observed, _Findings(undecided(reason)), None)
+    return _drawn(found, timeline, options)
+
+
+def _drawn(diagnosis: Diagnosis, timeline: Timeline, options: Options) -> Diagnosis:
+    """With both timelines, where a picture is wanted."""
+    return (
+        replace(diagnosis, lanes=draw_lanes(timeline, options.lanes))
+        if options.lanes
+        else diagnosis
+    )
 
 
 def _diagnosis(
@@ -158,7 +173,7 @@ def _diagnosis(
     return Diagnosis(
         source=recording.source,
         caliber=recording.caliber,
-        quality=_quality(recording, program, findings),
+        quality=_quality(timeline, program, findings),
         steps=observed.steps,
         calibration=observed.calibration,
         devices=tuple(recording.devices),
@@ -247,12 +262,18 @@ def _case(
     )
 
 
-def _quality(recording: Recording, program: Program, findings: _Findings) -> tuple[Quality, ...]:
-    """What the reader found, and what the replay did."""
-    found = list(recording.quality)
+def _quality(timeline: Timeline, program: Program, findings: _Findings) -> tuple[Quality, ...]:
+    """What the reader found, and what timeline and replay did."""
+    found = list(timeline.recording.quality)
     if program.edge_waits:
         text = "waits before the first and after the last launch are the recording's own: left out"
         found.append(Quality("edge-sync", "info", program.edge_waits, text))
+    if len(timeline.launches) and timeline.steps.source == "window":
+        text = (
+            "No step is marked or repeats itself: the recording as a whole counts as one step. "
+            "Call prof.step() after each step."
+        )
+        found.append(Quality("no-steps", "info", 1, text))
     if findings.over > REPLAY_MAY_EXCEED:
         text = (
             f"The replay takes {findings.over:.0%} longer than the recording: threads that wait at "

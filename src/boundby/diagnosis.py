@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.evidence.facts import Evidence
+from boundby.evidence.lanes import Lanes
 from boundby.evidence.roofs import Roofline
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
 from boundby.frozen import frozen
@@ -16,7 +17,11 @@ from boundby.verdict.next import NextCommand
 
 @frozen
 class Diagnosis:
-    """Everything boundby says about one recording; reports format this and compute nothing."""
+    """Everything boundby says about one recording; reports format this and compute nothing.
+
+    Attributes:
+        lanes: Both timelines as they are drawn; None where no picture was asked for.
+    """
 
     source: Source
     caliber: Caliber
@@ -38,3 +43,4 @@ class Diagnosis:
     next: tuple[NextCommand, ...]
     evidence: tuple[Evidence, ...]
     roofline: Roofline | None = None
+    lanes: Lanes | None = None

@@ -159,3 +159,42 @@ def test_no_torch_is_loaded_for_a_snapshot(boundby):
         "assert 'torch' not in sys.modules and 'psutil' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def trades(done):
+    rows = json.loads(done.stdout)["prescriptions"]
+    return {row["id"]: (row["trade"]["pays"], row["trade"]["why"]) for row in rows}
+
+
+def test_advice_says_what_it_depends_on_until_the_time_is_known(boundby):
+    path = REAL / "peak_attention.pickle.gz"
+    unknown = trades(boundby("memory", path, "--json"))
+    busy = boundby("memory", path, "--json", "--time-class", "compute-bound")
+    idle = trades(boundby("memory", path, "--json", "--time-class", "launch-bound"))
+
+    assert unknown["checkpointing"] == (
+        None, "depends on what bounds the step in time: give --time-class or --trace"
+    )  # fmt: skip
+    assert trades(busy)["checkpointing"][0] is False
+    assert json.loads(busy.stdout)["time"] == {"class": "compute-bound", "device_busy": None}
+    assert idle["checkpointing"][0] is None
+    assert idle["bf16"][0] is False
+    assert "does not pay: the step is compute-bound" in boundby(
+        "memory", path, "--time-class", "compute-bound", "-v"
+    ).stdout.replace("\n", " ")
+
+
+def test_a_recording_says_what_bounds_the_step(boundby):
+    trace = REAL.parent / "pair_item_each_layer.json.gz"
+    done = boundby("memory", REAL / "peak_attention.pickle.gz", "--json", "--trace", trace)
+    time = json.loads(done.stdout)["time"]
+
+    assert time["class"] in ("sync-bound", "launch-bound")
+    assert 0 < time["device_busy"] < 1
+
+
+def test_two_answers_about_the_time_are_one_too_many(boundby):
+    done = boundby("memory", "a.pickle", "--time-class", "sync-bound", "--trace", "b.json")
+
+    assert done.returncode == 2
+    assert "--time-class and --trace" in done.stderr

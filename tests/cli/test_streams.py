@@ -213,3 +213,39 @@ def test_tables_are_printed_when_asked_for(stubbed):
     assert "aten::addmm" not in plain.stdout
     assert "aten::addmm" in tables.stdout
     assert "ranges, ms a step" in tables.stdout
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["explain", "item"]])
+def test_a_full_stdout_is_said_in_one_line(arguments):
+    child = [sys.executable, "-m", "boundby", *arguments]
+    with FULL.open("w") as full:
+        done = subprocess.run(child, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert done.returncode == 125
+    assert done.stderr.startswith("stdout: cannot write: No space left")
+    assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "explain item", "trace --help"])
+def test_a_closed_stdout_is_said_in_one_line(arguments):
+    script = f"exec {sys.executable} -m boundby {arguments} >&-"
+    done = subprocess.run(["/bin/sh", "-c", script], stderr=subprocess.PIPE, text=True, check=False)
+
+    assert done.returncode == 125
+    assert done.stderr.startswith("stdout: cannot write")
+    assert "internal error" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["explain", "item"]])
+def test_a_reader_that_goes_away_ends_help_as_it_ends_reports(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    child = [sys.executable, "-m", "boundby", *arguments]
+    done = subprocess.run(child, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (141, "")

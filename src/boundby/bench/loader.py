@@ -10,6 +10,8 @@ from statistics import median
 from typing import Any, Literal
 
 from boundby.bench.framework import has_cuda, tensors_in, torch_module
+from boundby.memory.host import HostUse, Loading, host_use
+from boundby.memory.processes import Sample, host_memory
 from boundby.statistics import Summary, summarize
 from boundby.units import NS_PER_MS, NS_PER_S
 
@@ -65,6 +67,7 @@ class Pass:
         growth_bytes: By how much that grew during the pass.
         batch_bytes: Of the tensors of a batch.
         is_whole: Whether the pass came to its end.
+        readings: Memory of the processes that make batches, where it changed.
     """
 
     settings: Settings
@@ -78,6 +81,7 @@ class Pass:
     growth_bytes: int | None
     batch_bytes: int
     is_whole: bool
+    readings: tuple[Sample, ...] = ()
 
     @property
     def per_batch_ns(self) -> float:
@@ -108,6 +112,7 @@ class LoaderResult:
         sweep: With other settings, in the order in which they were tried.
         step_ms: Of the program; None where not given.
         pinned_bytes: Page-locked memory that the queue of batches holds when full.
+        host: What the data and the workers take of the host's memory.
     """
 
     measured: Pass
@@ -116,6 +121,7 @@ class LoaderResult:
     step_ms: float | None
     pinned_bytes: int
     notes: tuple[str, ...] = ()
+    host: HostUse | None = None
 
     @property
     def answer(self) -> Answer:
@@ -160,8 +166,26 @@ def measure_loader(
     notes = () if is_loader else ("no DataLoader: stages, workers and the sweep are unknown",)
     settings = measured.settings
     queued = (settings.prefetch or 1) * max(settings.workers, 1) if settings.pin else 0
+    host = host_use(measured.readings, host_memory(), _loading(loader, measured))
     return LoaderResult(
-        measured, again.first_ns, passes, step_ms, queued * measured.batch_bytes, notes
+        measured, again.first_ns, passes, step_ms, queued * measured.batch_bytes, notes, host
+    )
+
+
+def _loading(loader: Any, measured: Pass) -> Loading:  # noqa: ANN401 -- a DataLoader or the like
+    """What the loader holds on the host."""
+    try:
+        samples: int | None = len(loader.dataset)
+    except (AttributeError, TypeError):
+        samples = None
+    settings, batches = measured.settings, len(measured.batch_ns)
+    return Loading(
+        batch=measured.batch_bytes or None,
+        workers=settings.workers,
+        prefetch=settings.prefetch or 0,
+        pins=settings.pin,
+        samples=samples,
+        in_batch=measured.samples // batches if measured.samples and batches else None,
     )
 
 
@@ -253,7 +277,7 @@ def _take(loader: Any, settings: Settings, budget_s: float) -> Pass:  # noqa: AN
     for batch in batches:
         now = time.perf_counter_ns()
         waits.append(float(now - last))
-        kept.append(_seen(batch))
+        kept.append(_seen(batch, now))
         last = time.perf_counter_ns()
         enough = len(waits) > FEWEST_BATCHES and last - begin > budget_s * NS_PER_S
         if enough or len(waits) > MOST_BATCHES:
@@ -276,6 +300,7 @@ def _take(loader: Any, settings: Settings, budget_s: float) -> Pass:  # noqa: AN
         growth_bytes=_growth(kept),
         batch_bytes=max((each.size_bytes for each in kept), default=0),
         is_whole=is_whole,
+        readings=tuple(_readings(kept)),
     )
 
 
@@ -285,27 +310,31 @@ class _Seen:
 
     samples: int | None
     size_bytes: int
+    at: int = 0
     pid: int = -1
     private: int = -1
+    resident: int = -1
     fetch: int = -1
     transform: int = 0
     collate: int = 0
     pin: int = 0
 
 
-def _seen(batch: Any) -> _Seen:  # noqa: ANN401 -- a batch, timed or not
+def _seen(batch: Any, now: int) -> _Seen:  # noqa: ANN401 -- a batch, timed or not
     inner = getattr(batch, "batch", batch)
     tensors = tensors_in(inner)
     rows = [int(each.shape[0]) for each in tensors if each.dim()]
     size = sum(int(each.numel()) * int(each.element_size()) for each in tensors)
     samples = rows[0] if rows else None
     if not hasattr(batch, "fetch_ns"):
-        return _Seen(samples, size)
+        return _Seen(samples, size, now)
     return _Seen(
         samples,
         size,
+        now,
         batch.pid,
         batch.private_bytes,
+        batch.resident_bytes,
         batch.fetch_ns,
         batch.transform_ns,
         batch.collate_ns,
@@ -343,3 +372,16 @@ def _growths(kept: list[_Seen]) -> Iterator[int]:
     for pid in {each.pid for each in kept if each.private >= 0}:
         own = [each.private for each in kept if each.pid == pid]
         yield own[-1] - own[0]
+
+
+def _readings(kept: list[_Seen]) -> Iterator[Sample]:
+    """One of each time that the memory of a process was read."""
+    last: dict[int, tuple[int, int]] = {}
+    for each in kept:
+        found = (each.private, each.resident)
+        if each.private < 0 or last.get(each.pid) == found:
+            continue
+        last[each.pid] = found
+        at = each.at / NS_PER_S
+        is_worker = each.pid != os.getpid()
+        yield Sample(each.pid, at, each.resident, each.private, is_worker)

@@ -10,8 +10,9 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
+
+from boundby.memory.processes import read_process
 
 data: Any = import_module("torch.utils.data")
 pinning: Any = import_module("torch.utils.data._utils.pin_memory")
@@ -27,6 +28,7 @@ class Spent:
     transform = 0
     memory_read = 0
     private = -1
+    resident = -1
 
 
 class TimedBatch:
@@ -36,6 +38,7 @@ class TimedBatch:
         fetch_ns, transform_ns, collate_ns, pin_ns: Stages; fetch holds transform.
         pid: Process of the worker.
         private_bytes: Memory of its own, -1 where unknown.
+        resident_bytes: Memory it uses, shared or not, read at the same time.
     """
 
     def __init__(self, batch: Any, fetch_ns: int, transform_ns: int, collate_ns: int) -> None:  # noqa: ANN401
@@ -46,6 +49,7 @@ class TimedBatch:
         self.pin_ns = 0
         self.pid = os.getpid()
         self.private_bytes = private_bytes()
+        self.resident_bytes = Spent.resident
 
     def pin_memory(self) -> TimedBatch:
         """Called by the thread that pins."""
@@ -148,14 +152,7 @@ def private_bytes() -> int:
     if now - Spent.memory_read < MEMORY_EVERY_NS and Spent.private >= 0:
         return Spent.private
     Spent.memory_read = now
-    Spent.private = _read_private()
+    found = read_process(os.getpid(), is_worker=True)
+    Spent.private = -1 if found is None or found.unique is None else found.unique
+    Spent.resident = -1 if found is None else found.resident
     return Spent.private
-
-
-def _read_private() -> int:
-    try:
-        text = Path("/proc/self/smaps_rollup").read_text("ascii")
-    except OSError:
-        return -1
-    kib = [int(row.split()[1]) for row in text.splitlines() if row.startswith("Private_")]
-    return sum(kib) * 1024

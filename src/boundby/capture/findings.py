@@ -18,6 +18,7 @@ from boundby.capture.clocks import (
     recompiled,
     typical,
 )
+from boundby.capture.host_memory import read_host_memory
 from boundby.capture.lines import (
     LineRow,
     LoopRow,
@@ -34,6 +35,7 @@ from boundby.capture.notices import Notice, notices
 from boundby.evidence.facts import Evidence, Place
 from boundby.evidence.words import figure, often
 from boundby.intervals import Ints
+from boundby.memory.host import HostUse
 from boundby.prescribe.case import Live
 from boundby.read.capture_folder import SNAPSHOT, Capture, Note, Row, read_capture
 from boundby.units import NS_PER_MS
@@ -64,8 +66,25 @@ class LoaderRow:
 
 
 @dataclass(frozen=True)
+class MemoryStep:
+    """Device memory at the end of one step, bytes."""
+
+    step: int
+    allocated: int
+    reserved: int
+    peak_allocated: int
+    peak_reserved: int
+
+
+@dataclass(frozen=True)
 class MemoryRow:
-    """Device memory at step ends, bytes; ``growth`` between two steps."""
+    """Device memory at step ends, bytes; ``growth`` from the first of ``steps`` to the last.
+
+    Attributes:
+        peak_allocated, peak_reserved: Of the process so far.
+        sign: What called for a snapshot: ``grows``, ``fragments``, ``peaks``, ``full`` or
+            ``retries``; None where nothing did.
+    """
 
     allocated: int
     reserved: int
@@ -74,6 +93,8 @@ class MemoryRow:
     capacity: int
     retries: int
     growth: int
+    steps: tuple[MemoryStep, ...] = ()
+    sign: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,11 +104,13 @@ class Ending:
     Attributes:
         exception: Name of the uncaught error; None without one.
         out_of_memory: Bytes asked for and free when memory ran out.
+        capacity: Bytes of the device that had no more.
     """
 
     exception: str | None
     message: str
     out_of_memory: tuple[int, int] | None
+    capacity: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +140,7 @@ class LiveRun:
     waits: tuple[WaitRow, ...]
     loader: LoaderRow | None
     memory: MemoryRow | None
+    host_memory: HostUse | None
     bias: str | None
     problems: tuple[str, ...]
     ending: Ending
@@ -170,6 +194,7 @@ def read_run(folder: Path) -> tuple[LiveRun, Capture]:
         waits=waits,
         loader=loader,
         memory=memory,
+        host_memory=read_host_memory(capture, clocks.step),
         bias=sampled["bias"] if sampled else None,
         problems=tuple(str(note["text"]) for note in capture.noted("problem")),
         ending=read_ending(capture),
@@ -241,6 +266,18 @@ def read_memory(capture: Capture) -> MemoryRow | None:
         capacity=last["capacity"],
         retries=last["retries"],
         growth=last["allocated_bytes_current"] - notes[0]["allocated_bytes_current"],
+        steps=tuple(map(_memory_step, notes)),
+        sign=(capture.last("memory-sign") or {}).get("sign"),
+    )
+
+
+def _memory_step(note: Note) -> MemoryStep:
+    return MemoryStep(
+        step=note["step"],
+        allocated=note["allocated_bytes_current"],
+        reserved=note["reserved_bytes_current"],
+        peak_allocated=note["allocated_bytes_peak"],
+        peak_reserved=note["reserved_bytes_peak"],
     )
 
 
@@ -251,6 +288,7 @@ def read_ending(capture: Capture) -> Ending:
         exception=end["exception"] if end else None,
         message=str(end.get("message", "")) if end else "",
         out_of_memory=(int(oom["asked"]), int(oom["free"])) if oom else None,
+        capacity=oom.get("capacity") if oom else None,
     )
 
 

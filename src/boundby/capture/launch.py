@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from boundby.capture.host_watch import HostWatch
 from boundby.capture.plan import FOLDER, PARENT, PLAN, SWITCH, Plan
 from boundby.errors import UsageError
 
@@ -80,20 +81,23 @@ def run(target: Target, variables: dict[str, str], *, stdout: int | None = None)
         env={**os.environ, **variables},
         stdout=stdout,
     )
-    code = _wait(process)
+    watch = HostWatch(process.pid)
+    code = _wait(process, watch)
+    watch.write(Path(variables[FOLDER]))
     return code if code >= 0 else SHELL_OFFSET - code
 
 
-def _wait(process: subprocess.Popen[bytes]) -> int:
+def _wait(process: subprocess.Popen[bytes], watch: HostWatch) -> int:
     """Wait; a signal meant for the program reaches it, and a terminal's does so by itself."""
     if not hasattr(signal, "sigwaitinfo"):
-        return _wait_deaf(process)
+        return _wait_deaf(process, watch)
     caught = {getattr(signal, name) for name in FORWARDED} | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, caught)
     try:
         while process.poll() is None:
             # A child that ends before this line leaves SIGCHLD pending: nothing is missed.
-            came = signal.sigtimedwait(caught, 1.0)
+            watch.look()
+            came = signal.sigtimedwait(caught, watch.wait_s())
             if came is not None and came.si_signo != signal.SIGCHLD and came.si_pid != 0:
                 process.send_signal(came.si_signo)
     finally:
@@ -101,10 +105,15 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
     return process.returncode
 
 
-def _wait_deaf(process: subprocess.Popen[bytes]) -> int:
+def _wait_deaf(process: subprocess.Popen[bytes], watch: HostWatch) -> int:
     """Wait where signals cannot be looked at: the terminal sends them to the program too."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        return process.wait()
+        while True:
+            watch.look()
+            try:
+                return process.wait(watch.wait_s())
+            except subprocess.TimeoutExpired:
+                continue
     finally:
         signal.signal(signal.SIGINT, before)

@@ -16,6 +16,9 @@ from boundby.capture.sources import Mark
 from boundby.capture.tape import RunFolder
 from boundby.read.capture_folder import Row
 
+MOST_PARTS = 10_000
+"""Parts of a batch that are looked at once: a batch of Python objects must not hold up a step."""
+
 
 class LoaderWatch:
     """Stands around ``__next__`` of every DataLoader iterator of the process."""
@@ -28,6 +31,7 @@ class LoaderWatch:
         self._marking: int | None = None
         self._current: Callable[[], Any] | None = None
         self._ahead: deque[Any] = deque()
+        self._sized: set[int] = set()
         self._thread = threading.get_ident()
         self._undo: list[Callable[[], None]] = []
         self._next: Callable[[Any], Any] | None = None
@@ -114,6 +118,9 @@ class LoaderWatch:
         if is_mine and self._folder is not None:
             waited = perf_counter_ns() - began
             self._folder.tape.put(Row.LOADER, began, waited, 2 * number + is_first)
+            if number not in self._sized:
+                self._sized.add(number)
+                self._folder.note("batch", id=number, **size_of(batch))
         return batch
 
     def _started(self, iterator: Any, loader: Any, began: int) -> None:  # noqa: ANN401
@@ -134,7 +141,30 @@ class LoaderWatch:
 def settings(loader: Any) -> dict[str, Any]:  # noqa: ANN401
     """What a DataLoader was told."""
     names = ("num_workers", "pin_memory", "prefetch_factor", "persistent_workers", "batch_size")
-    return {name: getattr(loader, name, None) for name in names}
+    found = {name: getattr(loader, name, None) for name in names}
+    try:
+        found["samples"] = len(loader.dataset)
+    except Exception:  # noqa: BLE001 -- a stream has no length, and a length may be the user's code
+        found["samples"] = None
+    return found
+
+
+def size_of(batch: Any) -> dict[str, int | None]:  # noqa: ANN401 -- whatever a loader makes
+    """Bytes of the tensors and arrays of a batch, and the length of the first of them."""
+    found, todo, rows = 0, [batch], None
+    for _ in range(MOST_PARTS):
+        if not todo:
+            break
+        each = todo.pop()
+        if isinstance(each, dict):
+            todo += each.values()
+        elif isinstance(each, list | tuple):
+            todo += each
+        elif isinstance(size := getattr(each, "nbytes", None), int):
+            found += size
+            shape: Any = getattr(each, "shape", ())
+            rows = int(shape[0]) if rows is None and len(shape) else rows
+    return {"bytes": found or None, "samples": rows}
 
 
 def random_states() -> tuple[object, ...]:

@@ -54,7 +54,7 @@ class Observer:
         self._stacks: Stacks | None = None
         self._optimizers = OptimizerSteps(self.mark)
         self._loaders = LoaderWatch(self.mark)
-        self._history = History(wanted=plan.memory)
+        self._history = History(wanted=plan.memory, make_folder=self._open_folder)
         self._modules = ModuleSteps(self.mark, lambda: self._steps < SOME_STEPS)
 
     def install(self) -> None:
@@ -106,13 +106,17 @@ class Observer:
             self._end_pass(complete=False)
         self._source, self._thread = source, threading.get_ident()
         self._todo, self._warm, self._steps = None, [], 0
+        self._open_folder().note("source", source=source)
+        return True
+
+    def _open_folder(self) -> RunFolder:
+        """The folder; made at the first step, or when memory runs out before it."""
         if self.folder is None:
             self.folder = self._make_folder()
             self._stacks = Stacks(self.folder)
             self._loaders.write_to(self.folder)
             self._history.write_to(self.folder)
-        self.folder.note("source", source=source)
-        return True
+        return self.folder
 
     def _step(self, now: int) -> None:
         if is_capturing():
@@ -167,6 +171,7 @@ class Observer:
         if not self._todo:
             self.folder.note("done", steps=self._steps)
             self.is_over = True
+            self._history.stay(asked=self._plan.snapshot)
             self._take_away()
             return
         self._pass = self._todo.pop(0)

@@ -17,6 +17,7 @@ from boundby.capture.frames import Stacks
 from boundby.capture.history import History
 from boundby.capture.loader import LoaderWatch
 from boundby.capture.plan import Plan
+from boundby.capture.reserves import Reading, read_allocator, sign
 from boundby.capture.sampling import LoopFinder, sampler
 from boundby.capture.syncs import SyncFinder
 from boundby.capture.tape import RunFolder
@@ -73,6 +74,7 @@ class Clean(Pass):
 
     name = "clean"
     _clock: DeviceClock | None = None
+    _last = 0
     EVERY_S = 0.002
     """An event costs a few microseconds: on short steps not every mark gets one."""
 
@@ -83,14 +85,18 @@ class Clean(Pass):
             every = max(1, min(32, round(self.EVERY_S / max(self.scene.step_s, 1e-6))))
             self._clock = DeviceClock(self.scene.folder, every)
             self._clock.mark(step, first=True)
+        self._begin = perf_counter_ns()
 
-    def mark(self, step: int, now: int) -> None:  # noqa: ARG002 -- as in every pass
+    def mark(self, step: int, now: int) -> None:
         """Nothing but an event."""
+        self._last = now
         if self._clock is not None:
             self._clock.mark(step)
 
     def stop(self) -> None:
         """Wait for the device now that no step is running, and read the events."""
+        if self._last:
+            self.scene.history.clean_ns = (self._last - self._begin) / self.steps
         if self._clock is not None:
             synchronize()
             self._clock.resolve()
@@ -285,33 +291,33 @@ class Memory(Pass):
     """Allocated and reserved device memory at the end of each step, and their peaks."""
 
     name = "memory"
+    LEAST = 12
+    """Steps on a device: a leak is told from noise by a test that needs ten."""
 
     def start(self, step: int) -> None:  # noqa: ARG002
         """Keep the history again: these steps show what it costs."""
+        self._readings: list[Reading] = []
         self.scene.history.resume()
+        self._begin = self._last = perf_counter_ns()
 
     def stop(self) -> None:
-        """Write a snapshot where one was asked for."""
-        if self.scene.plan.snapshot and has_device():
-            self.scene.history.snapshot()
-        self.scene.history.pause()
+        """Write a snapshot where one was asked for, or where the steps show trouble."""
+        history, trouble = self.scene.history, sign(self._readings)
+        if self._readings:
+            history.recorded_ns = (self._last - self._begin) / len(self._readings)
+        if trouble is not None:
+            self.scene.folder.note("memory-sign", sign=trouble)
+        if has_device() and (self.scene.plan.snapshot or (self.scene.plan.memory and trouble)):
+            history.snapshot()
+        history.pause()
 
-    def mark(self, step: int, now: int) -> None:  # noqa: ARG002
+    def mark(self, step: int, now: int) -> None:
         """Ask the allocator."""
-        import torch
-
-        if not has_device():
-            return
-        stats = torch.cuda.memory_stats()
-        keys = ("allocated_bytes", "reserved_bytes")
-        found = {
-            f"{key}_{when}": stats.get(f"{key}.all.{when}", 0)
-            for key in keys
-            for when in ("current", "peak")
-        }
-        capacity = torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
-        retries = stats.get("num_alloc_retries", 0)
-        self.scene.folder.note("memory", step=step, capacity=capacity, retries=retries, **found)
+        self._last = now
+        if has_device():
+            reading = read_allocator()
+            self._readings.append(reading)
+            self.scene.folder.note("memory", step=step, **reading)
 
 
 def in_time(work: Callable[[], None], limit_s: float) -> bool:
@@ -340,5 +346,6 @@ def planned(scene: Scene) -> list[Pass]:
     if "loader" in wanted and plan.oracle:
         made.append(Oracle(scene, scene.steps_in(1.0, 3, 20)))
     if "memory" in wanted:
-        made.append(Memory(scene, 2))
+        least = Memory.LEAST if has_device() else 2
+        made.append(Memory(scene, least))
     return made

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import Any
 
 from boundby.capture.launch import DEFAULT_PARENT
@@ -16,6 +16,9 @@ from boundby.capture.observer import Observer
 from boundby.capture.plan import FOLDER, PARENT, SWITCH, Plan
 from boundby.capture.tape import RunFolder
 from boundby.capture.tracebacks import watch_ending
+
+OUT_OF_MEMORY = ("out of memory", "allocate memory", "ALLOC_FAILED", "killed by signal")
+"""Words of errors of other classes that a want of memory may be behind."""
 
 current: list[Observer] = []
 """The observation of this process, if there is one: at most one."""
@@ -54,9 +57,11 @@ def open_folder(place: Path) -> RunFolder:
     folder = RunFolder(place)
     header: dict[str, Any] = {
         "version": 1,
+        "pid": os.getpid(),
         "script": Path(sys.argv[0]).name if sys.argv else "",
         "directory": str(Path.cwd()),
         "began": perf_counter_ns(),
+        "began_s": monotonic(),
         "libraries": libraries(),
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
@@ -90,9 +95,9 @@ def note_error(observer: Observer, error: BaseException) -> None:
     """Write what ended the program, and for want of memory also torch's own account."""
     if observer.folder is None:
         return
-    name = type(error).__name__
-    text = str(error) if "OutOfMemory" in name else ""
-    observer.folder.note("end", exception=name, message=text)
+    name, text = type(error).__name__, str(error)
+    told = "OutOfMemory" in name or any(words in text for words in OUT_OF_MEMORY)
+    observer.folder.note("end", exception=name, message=text if told else "")
 
 
 def at_exit(observer: Observer, process: int, *, reports: bool) -> None:

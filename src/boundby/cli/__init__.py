@@ -10,7 +10,12 @@ from dataclasses import dataclass
 import click
 
 from boundby.cli.group import boundby
-from boundby.cli.output import StdoutClosedError
+from boundby.cli.output import (
+    STDOUT_ERRORS,
+    StdoutClosedError,
+    hold_closed_stdout,
+    stdout_failed,
+)
 from boundby.errors import BoundbyError
 
 USAGE = 2
@@ -32,6 +37,8 @@ class Settings:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code; errors end up as text on stderr."""
     settings = Settings()
+    hold_closed_stdout()
+    stdout = sys.stdout
     try:
         code = boundby.main(
             args=None if arguments is None else list(arguments),
@@ -42,6 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", None, INTERRUPTED)
+    except SystemExit:
+        if sys.stdout is not stdout:  # click wraps it and leaves when it goes away amid help
+            return PIPE_CLOSED
+        raise
     except Exception as error:  # noqa: BLE001 -- the one place where every error ends
         return _report(error, settings)
     return code if isinstance(code, int) else 0
@@ -51,6 +62,8 @@ def _report(error: Exception, settings: Settings) -> int:
     """Write what is wrong and what to do next; return the exit code."""
     if isinstance(error, StdoutClosedError):
         return PIPE_CLOSED
+    if isinstance(error, OSError) and error.filename is None and error.errno in STDOUT_ERRORS:
+        error = stdout_failed(error)  # help and versions, which click writes
     if settings.verbose:
         traceback.print_exception(error)
     if isinstance(error, BoundbyError):

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TypedDict
 
 from boundby.cli.errortext import complain
 from boundby.cli.output import Output
-from boundby.errors import BoundbyError, GateError
+from boundby.errors import BoundbyError, GateError, UsageError
 
 if TYPE_CHECKING:
     from boundby.diagnose import Diagnosis, Options
+    from boundby.evidence.lanes import Extent
     from boundby.report.text import Tables
     from boundby.roofline.ceilings import Peaks
     from boundby.roofline.measured import MeasuredCeilings
@@ -40,15 +41,17 @@ def known_roofs(peak: str | None) -> Roofs:
 
 
 def diagnose_all(
-    files: Sequence[str], options: Options, failures: list[BoundbyError]
+    files: Sequence[str], options: Options, failures: list[BoundbyError], output: Output
 ) -> Iterator[Diagnosis]:
     """Diagnose file after file; of several, one that cannot be read does not stop the others."""
+    from boundby.cli.progress import reading
     from boundby.diagnose import diagnose
     from boundby.read import read_recording
 
     for file in files:
         try:
-            diagnosis = diagnose(read_recording(file), options)
+            with reading(output):
+                diagnosis = diagnose(read_recording(file), options)
         except BoundbyError as error:
             if len(files) == 1:
                 raise
@@ -91,6 +94,21 @@ def deliver(
     return done
 
 
+def drawn_for(output: Output) -> Extent | None:
+    """Which timelines a report in this form draws."""
+    extents: dict[str, Extent] = {"html": "typical", "perfetto": "all"}
+    return extents.get(output.form)
+
+
+def one_picture(output: Output, count: int) -> None:
+    """Raise UsageError where a page or a trace would have to hold several recordings."""
+    if count > 1 and output.form in ("html", "perfetto"):
+        raise UsageError(
+            f"{output.path}: holds one recording, and {count} are given",
+            "give one, or write .md or .json",
+        )
+
+
 def report(diagnosis: Diagnosis, output: Output, tables: Tables, *, one_of_many: bool) -> str:
     """One diagnosis in the form that was asked for; many JSON documents stand one a line."""
     if output.form == "json":
@@ -101,6 +119,12 @@ def report(diagnosis: Diagnosis, output: Output, tables: Tables, *, one_of_many:
         from boundby.report.markdown import render as render_markdown
 
         return render_markdown(diagnosis) + ("\n" if one_of_many else "")
+    if output.form == "html":
+        return page(diagnosis, output)
+    if output.form == "perfetto":
+        from boundby.report.perfetto import render as render_trace
+
+        return render_trace(diagnosis)
     from boundby.report.sanitize import visible
     from boundby.report.terminal import Look, look_at
     from boundby.report.text import render
@@ -110,6 +134,16 @@ def report(diagnosis: Diagnosis, output: Output, tables: Tables, *, one_of_many:
         look = Look(detail=output.verbose)
     text = render(diagnosis, look, tables)
     return f"== {visible(diagnosis.source.path)} ==\n{text}\n" if one_of_many else text
+
+
+def page(diagnosis: Diagnosis, output: Output) -> str:
+    """The diagnosis as a page, with lines of the user's source where they may be shown."""
+    from boundby.evidence.excerpts import excerpts
+    from boundby.report.page.diagnosis import Extras, page_of
+    from boundby.report.page.render import render
+
+    found = excerpts(diagnosis.syncs, diagnosis.source.path) if output.source else ()
+    return render(page_of(diagnosis, Extras(excerpts=found)))
 
 
 def check_expected(diagnoses: Iterable[Diagnosis], expected: str | None) -> None:

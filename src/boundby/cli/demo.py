@@ -17,10 +17,12 @@ from boundby.cli.output import (
     write_stdout,
 )
 from boundby.errors import UsageError
+from boundby.shell import quoted
 
 if TYPE_CHECKING:
     from boundby.cli.answer import Roofs
     from boundby.diagnose import Diagnosis
+    from boundby.evidence.lanes import Extent
 
 
 @click.command(epilog=examples("boundby demo", "boundby demo --list", "boundby demo pageable-copy"))
@@ -57,17 +59,19 @@ def command(
 
 
 def _report(name: str, peak: str | None, output: Output, wanted: tuple[int, bool, bool]) -> None:
-    from boundby.cli.answer import deliver, known_roofs
+    from boundby.cli.answer import deliver, drawn_for, known_roofs
     from boundby.cli.demos import DEMOS
     from boundby.report.text import Tables
 
     roofs = known_roofs(peak)
     given = f"--peak {shlex.quote(peak)}" if peak else ""
     output.note(f"demo {name}: {DEMOS[name]}\n")
-    deliver([_diagnose(name, roofs, given)], output, Tables(*wanted), are_many=False)
+    deliver(
+        [_diagnose(name, roofs, given, drawn_for(output))], output, Tables(*wanted), are_many=False
+    )
 
 
-def _diagnose(name: str, roofs: Roofs, given: str) -> Diagnosis:
+def _diagnose(name: str, roofs: Roofs, given: str, lanes: Extent | None) -> Diagnosis:
     """The diagnosis under the name of the demo: where the package lies is nobody's business."""
     from boundby.cli.answer import keep_given
     from boundby.cli.demos import demo_file
@@ -77,10 +81,10 @@ def _diagnose(name: str, roofs: Roofs, given: str) -> Diagnosis:
     path = f"demo {name}"
     recording = read_recording(demo_file(name))
     recording = replace(recording, source=replace(recording.source, path=path))
-    found = diagnose(recording, Options(**roofs))
+    found = diagnose(recording, Options(lanes=lanes, **roofs))
     (diagnosis,) = keep_given((found,), given)
     following = (
-        replace(each, command=each.command.replace(f"trace {shlex.quote(path)}", path))
+        replace(each, command=each.command.replace(f"trace {quoted(path)}", path))
         for each in diagnosis.next
     )
     return replace(diagnosis, next=tuple(following))

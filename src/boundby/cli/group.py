@@ -20,6 +20,7 @@ COMMANDS = {
     "memory": "Say what holds the memory of a device and what to do.",
     "record": "Record a program with your own nsys or ncu.",
     "device": "Measure what this device and its host attain.",
+    "report": "Draw what was recorded as one page.",
     "explain": "Explain a class, cause, fact, fix or word.",
     "demo": "Diagnose a recording that comes with boundby.",
 }

@@ -48,9 +48,11 @@ def command(*, output: Output, paths: tuple[str, ...], expect: str | None) -> in
     A kernel is at-limit from 80% of the peak of compute or memory, compute- or memory-bound from
     60%, and latency-bound below. Several files are reported one after the other.
     """
+    from boundby.cli.answer import one_picture
     from boundby.kernels.analyse import analyse
     from boundby.read.nsight_compute import read_kernels
 
+    one_picture(output, len(paths))
     failures: list[BoundbyError] = []
     done: list[KernelAnalysis] = []
     texts = []
@@ -82,6 +84,11 @@ def report(analysis: KernelAnalysis, output: Output, *, one_of_many: bool) -> st
         from boundby.report.kernel_markdown import render as render_markdown
 
         return render_markdown(analysis) + ("\n" if one_of_many else "")
+    if output.form == "html":
+        from boundby.report.page.kernels import kernel_page
+        from boundby.report.page.render import render as render_page
+
+        return render_page(kernel_page(analysis))
     from boundby.report.kernel_text import render
     from boundby.report.sanitize import visible
     from boundby.report.terminal import Look, look_at

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from boundby.cli.help import examples
 from boundby.cli.output import Output, output_options
 from boundby.errors import UsageError
-
-if TYPE_CHECKING:
-    pass
 
 GIB = 1 << 30
 STDIN = "-"
@@ -19,12 +14,17 @@ CLASSES = (
     "really-full", "fragmentation", "leak", "transient-peak", "reserved-elsewhere",
     "request-too-large", "healthy", "undecided",
 )  # fmt: skip
+TIME_CLASSES = (
+    "launch-bound", "python-bound", "sync-bound", "memory-bound", "compute-bound",
+    "communication-bound",
+)  # fmt: skip
 
 
 @click.command(
     epilog=examples(
         "boundby memory memory.pickle",
         "boundby memory train.log",
+        "boundby memory memory.pickle --trace trace.json.gz",
         "boundby memory --model train:build --batch 64",
         "boundby memory --compare before.pickle after.pickle",
     )
@@ -64,6 +64,13 @@ CLASSES = (
 @click.option(
     "--batch", type=click.IntRange(min=1), default=1, metavar="B", help="Batch for --model."
 )
+@click.option(
+    "--time-class",
+    metavar="CLASS",
+    type=click.Choice(TIME_CLASSES),
+    help="What bounds the step in time, for advice that depends on it.",
+)
+@click.option("--trace", metavar="FILE", help="Recording that says what bounds the step in time.")
 @output_options
 def command(
     *,
@@ -79,6 +86,8 @@ def command(
     expect: str | None,
     model: str | None,
     batch: int,
+    time_class: str | None,
+    trace: str | None,
 ) -> int:
     """Say what holds the memory of a device and what to do.
 
@@ -89,16 +98,23 @@ def command(
     the peak of one training step with tensors that hold no data.
     """
     from boundby.cli import memory_answers as run
+    from boundby.cli.answer import one_picture
 
     room = None if capacity is None else int(capacity * GIB)
+    pace = run.pace_of(time_class, trace)
     if model is not None:
-        return run.predict_model(model, batch, room, output)
+        if output.form == "perfetto":
+            raise UsageError("--model has no timeline to write", "use .json or .html")
+        return run.predict_model(model, batch, room, pace, output)
+    if compares and output.form == "perfetto":
+        raise UsageError("--compare has no timeline to write", "use .json or .html")
     limit = None if max_gib is None else int(max_gib * GIB)
     if compares:
         return run.compare_two(paths, device, limit, output)
     if not paths:
         raise UsageError("no snapshot, log or --model given", "boundby memory --help")
-    request = run.Request(device, room, names, limit, wants_map, perfetto)
+    one_picture(output, len(paths))
+    request = run.Request(device, room, names, limit, wants_map, perfetto, pace)
     done = [run.answer(path, request, output, one_of_many=len(paths) > 1) for path in paths]
     run.check_expected(done, expect)
     return 0

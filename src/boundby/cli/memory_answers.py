@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boundby.cli.output import STDOUT, Output
+from boundby.cli.progress import reading
 from boundby.errors import CannotTellError, GateError, UnreadableError, UsageError
 from boundby.report.sanitize import visible
 from boundby.report.terminal import Look, look_at
@@ -17,6 +18,7 @@ from boundby.report.terminal import Look, look_at
 if TYPE_CHECKING:
     from boundby.memory.diagnose import MemoryDiagnosis
     from boundby.memory.message import TextDiagnosis
+    from boundby.memory.pace import Pace
 
 LONGEST_LOG = 1 << 29
 """Bytes of a log that are read; half a GiB takes seconds."""
@@ -36,12 +38,14 @@ class Request:
     max_bytes: int | None = None
     wants_map: bool = False
     perfetto: str | None = None
+    pace: Pace | None = None
 
 
 def answer(path: str, request: Request, output: Output, *, one_of_many: bool) -> tuple[str, str]:
     """Diagnose one input, write the report, and return its name and verdict."""
     name = NAME_OF_STDIN if path == STDOUT else path
-    diagnosis = _diagnose(path, request)
+    with reading(output):
+        diagnosis = _diagnose(path, request)
     if request.perfetto is not None:
         _write_perfetto(diagnosis, request.perfetto, output)
     text = _report(diagnosis, name, request, output, one_of_many=one_of_many)
@@ -53,20 +57,29 @@ def answer(path: str, request: Request, output: Output, *, one_of_many: bool) ->
 
 def _diagnose(path: str, request: Request) -> MemoryDiagnosis | TextDiagnosis:
     if path == STDOUT:
-        return _diagnose_text(sys.stdin.buffer.read(LONGEST_LOG), NAME_OF_STDIN)
+        return _diagnose_text(sys.stdin.buffer.read(LONGEST_LOG), NAME_OF_STDIN, request.pace)
     file = Path(path)
     if not file.is_file():
         raise UnreadableError(f"{path}: no such file", "boundby memory --help")
     if _is_snapshot(file):
         from boundby.memory.diagnose import diagnose
         from boundby.memory.pointers import read_pointers
+        from boundby.read.capture_folder import POINTERS
 
-        names = read_pointers(Path(request.names)) if request.names else None
+        beside = file.with_name(POINTERS)
+        told = Path(request.names) if request.names else beside if beside.is_file() else None
+        names = read_pointers(told) if told else None
         snapshot = _read(file, request.max_bytes)
-        return diagnose(snapshot, device=request.device, capacity=request.capacity, names=names)
+        return diagnose(
+            snapshot,
+            device=request.device,
+            capacity=request.capacity,
+            names=names,
+            pace=request.pace,
+        )
     try:
         with file.open("rb") as log:
-            return _diagnose_text(log.read(LONGEST_LOG), path)
+            return _diagnose_text(log.read(LONGEST_LOG), path, request.pace)
     except OSError as error:
         raise UnreadableError(f"{path}: cannot read: {error.strerror}") from error
 
@@ -89,7 +102,7 @@ def _is_snapshot(file: Path) -> bool:
     return start.startswith(PICKLED) or file.name.endswith(PICKLE_NAMES)
 
 
-def _diagnose_text(raw: bytes, name: str) -> TextDiagnosis:
+def _diagnose_text(raw: bytes, name: str, pace: Pace | None) -> TextDiagnosis:
     from boundby.memory.message import diagnose_text
     from boundby.read.oom_message import read_oom_messages
 
@@ -100,7 +113,7 @@ def _diagnose_text(raw: bytes, name: str) -> TextDiagnosis:
             f"{name} holds neither a snapshot nor an out-of-memory message",
             "give a snapshot, or a log with the whole message of the error",
         )
-    return diagnose_text(messages, text)
+    return diagnose_text(messages, text, pace)
 
 
 def _report(
@@ -119,9 +132,23 @@ def _report(
         from boundby.report.memory_markdown import render as render_markdown
 
         return render_markdown(diagnosis)
+    if output.form == "html":
+        return _page(diagnosis, name)
+    if output.form == "perfetto":
+        return _counters(diagnosis, str(output.path))
     from boundby.report.memory_text import Pictures, render
 
     return render(diagnosis, look_for(output), Pictures(map=request.wants_map))
+
+
+def _page(diagnosis: MemoryDiagnosis | TextDiagnosis, name: str) -> str:
+    from boundby.memory.message import TextDiagnosis
+    from boundby.report.page import memory
+    from boundby.report.page.render import render
+
+    if isinstance(diagnosis, TextDiagnosis):
+        return render(memory.text_page(diagnosis, name))
+    return render(memory.snapshot_page(diagnosis))
 
 
 def look_for(output: Output) -> Look:
@@ -134,14 +161,18 @@ def look_for(output: Output) -> Look:
 def _write_perfetto(
     diagnosis: MemoryDiagnosis | TextDiagnosis, target: str, output: Output
 ) -> None:
+    text = _counters(diagnosis, "--perfetto")
+    Output("perfetto", Path(target), output.force, output.verbose, output.quiet).write(text)
+
+
+def _counters(diagnosis: MemoryDiagnosis | TextDiagnosis, asked_by: str) -> str:
+    """The curves as a trace; ``asked_by`` is the option or file that wants them."""
     from boundby.memory.message import TextDiagnosis
     from boundby.report.memory_perfetto import counters
 
     if isinstance(diagnosis, TextDiagnosis):
-        raise UsageError("--perfetto: a text has no history", "give a snapshot")
-    Output("json", Path(target), output.force, output.verbose, output.quiet).write(
-        counters(diagnosis.case.history)
-    )
+        raise UsageError(f"{asked_by}: a text has no history", "give a snapshot")
+    return counters(diagnosis.case.history)
 
 
 def check_expected(done: Sequence[tuple[str, str]], expected: str | None) -> None:
@@ -167,10 +198,34 @@ def compare_two(
     return 0
 
 
-def predict_model(target: str, batch: int, capacity: int | None, output: Output) -> int:
+def predict_model(
+    target: str, batch: int, capacity: int | None, pace: Pace | None, output: Output
+) -> int:
     """Predict the peak of a training step, and where it stops fitting."""
     from boundby.memory.predict import predict
     from boundby.report.memory_prediction import render
 
-    output.write(render(predict(target, batch, capacity), output.form, look_for(output)))
+    output.write(render(predict(target, batch, capacity, pace), output.form, look_for(output)))
     return 0
+
+
+def pace_of(time_class: str | None, trace: str | None) -> Pace | None:
+    """What bounds the step in time: as the user says, or by a recording; None without either."""
+    from boundby.memory.pace import Pace
+
+    if time_class is not None and trace is not None:
+        raise UsageError("--time-class and --trace say the same", "give one of them")
+    if time_class is not None:
+        return Pace(time_class)
+    if trace is None:
+        return None
+    from boundby.diagnose import diagnose
+    from boundby.read import read_recording
+
+    found = diagnose(read_recording(trace))
+    if found.verdict.name == "undecided":
+        raise CannotTellError(
+            f"{trace}: undecided: {found.verdict.undecided_reason}",
+            "say what bounds the step with --time-class",
+        )
+    return Pace(found.verdict.name, found.device.busy_share_unprofiled)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -14,9 +15,21 @@ import click
 
 from boundby.errors import BoundbyError, UsageError
 
-Form = Literal["text", "json", "markdown"]
-FORM_OF: dict[str, Form] = {".json": "json", ".md": "markdown", ".txt": "text"}
+Form = Literal["text", "json", "markdown", "html", "perfetto"]
+FORM_OF: dict[str, Form] = {
+    ".json": "json",
+    ".md": "markdown",
+    ".txt": "text",
+    ".html": "html",
+}
+PERFETTO = ".perfetto.json"
+PAGE_BEGINS = "<!DOCTYPE html>"
+WITH_TRACE = frozenset({"demo", "memory", "record", "report", "run", "trace"})
+"""Commands that know when things happened, and so can write a trace."""
 STDOUT = "-"
+STDOUT_NUMBER = 1
+STDOUT_ERRORS = frozenset({errno.EBADF, errno.EIO, errno.ENOSPC, errno.EPIPE, errno.EDQUOT})
+"""How writing to stdout fails; none of them comes from opening a file that is named."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,6 +44,8 @@ class Output:
 
     Attributes:
         path: None for stdout.
+        source: Whether lines of the user's source may be shown.
+        title: Of a page around a report that has no pictures.
     """
 
     form: Form
@@ -38,12 +53,18 @@ class Output:
     force: bool
     verbose: bool
     quiet: bool
+    source: bool = True
+    title: str = "boundby"
 
     def write(self, text: str) -> None:
         """Put a result where it belongs; a file is named on stderr once it is there."""
         if self.path is None:
             write_stdout(text)
             return
+        if self.form == "html" and not text.startswith(PAGE_BEGINS):
+            from boundby.report.page.plain import text_page
+
+            text = text_page(self.title, text)
         try:
             with self.path.open("w" if self.force else "x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
@@ -68,10 +89,30 @@ def write_stdout(text: str) -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more at exit
-        if isinstance(error, BrokenPipeError):
-            raise StdoutClosedError from None
-        raise BoundbyError(f"stdout: cannot write: {error.strerror}") from None
+        raise stdout_failed(error) from None
+
+
+def stdout_failed(error: OSError) -> Exception:
+    """What to raise where stdout takes nothing more; nothing more is written to it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return StdoutClosedError()
+    return BoundbyError(f"stdout: cannot write: {error.strerror}")
+
+
+def hold_closed_stdout() -> None:
+    """Give a process that was started without stdout one that refuses what is written.
+
+    Python has none then, and the next file that is opened would become stdout.
+    """
+    if sys.stdout is None:
+        held = os.open(os.devnull, os.O_RDONLY)
+        if held != STDOUT_NUMBER:
+            os.dup2(held, STDOUT_NUMBER)
+        sys.stdout = open(STDOUT_NUMBER, "w", encoding="utf-8")  # noqa: SIM115 - for the process
+
+
+CHOICES = ("as_json", "target", "force", "no_source", "verbose", "quiet")
 
 
 def output_options(command: Function) -> Function:
@@ -83,20 +124,24 @@ def output_options(command: Function) -> Function:
         "--output",
         "target",
         metavar="FILE",
-        help="Write to FILE (.json, .md or .txt; - is stdout).",
+        help="Write to FILE (.html, .json, .md, .txt, .perfetto.json; - is stdout).",
     )
     @click.option("--force", is_flag=True, help="Overwrite FILE.")
+    @click.option("--no-source", is_flag=True, help="Leave lines of your source out of a page.")
     @click.option("-v", "--verbose", is_flag=True, help="Print every fact and fix; tracebacks.")
     @click.option("-q", "--quiet", is_flag=True, help="Print nothing but the result.")
     @click.pass_context
     @wraps(command)
     def with_output(ctx: click.Context, /, **options: Any) -> Any:  # noqa: ANN401 -- click's
-        chosen = {
-            name: options.pop(name) for name in ("as_json", "target", "force", "verbose", "quiet")
-        }
+        chosen = {name: options.pop(name) for name in CHOICES}
         if ctx.obj is not None:
             ctx.obj.verbose = chosen["verbose"]
-        return command(output=plan(**chosen), **options)
+        output = replace(plan(**chosen), title=ctx.command_path)
+        if output.form == "perfetto" and ctx.info_name not in WITH_TRACE:
+            raise UsageError(
+                f"{output.path}: {ctx.info_name} has no timeline to write", "use .json or .html"
+            )
+        return command(output=output, **options)
 
     return with_output  # type: ignore[return-value]
 
@@ -126,22 +171,32 @@ def peak_option(command: Function) -> Function:
     )(command)
 
 
-def plan(*, as_json: bool, target: str | None, force: bool, verbose: bool, quiet: bool) -> Output:
+def plan(
+    *,
+    as_json: bool,
+    target: str | None,
+    force: bool,
+    verbose: bool,
+    quiet: bool,
+    no_source: bool = False,
+) -> Output:
     """Decide form and place before any work is done, so that a mistake costs no waiting."""
     if target is None or target == STDOUT:
-        return Output("json" if as_json else "text", None, force, verbose, quiet)
+        return Output("json" if as_json else "text", None, force, verbose, quiet, not no_source)
     path = Path(target)
     form = FORM_OF.get(path.suffix.lower())
+    if path.name.lower().endswith(PERFETTO):
+        form = "perfetto"
     if as_json and form != "json":
         raise UsageError(f"{target}: --json writes JSON", "name it .json, or leave out --json")
     if form is None:
         raise UsageError(
             f"{target}: no report format has the extension {path.suffix!r}",
-            f"use {', '.join(FORM_OF)}",
+            f"use {', '.join((*FORM_OF, PERFETTO))}",
         )
     if not force and _exists(path):
         raise _would_overwrite(path)
-    return Output(form, path, force, verbose, quiet)
+    return Output(form, path, force, verbose, quiet, not no_source)
 
 
 def _exists(path: Path) -> bool:

@@ -126,10 +126,9 @@ def show(target: Path, output: Output) -> None:
 
         output.write(report(analyse(read_kernels(path)), output, one_of_many=False))
         return
-    from boundby.cli.answer import deliver, diagnose_all, known_roofs
+    from boundby.cli.answer import deliver, diagnose_all, drawn_for, known_roofs
     from boundby.diagnose import Options
     from boundby.report.text import Tables
 
-    deliver(
-        diagnose_all([path], Options(**known_roofs(None)), []), output, Tables(), are_many=False
-    )
+    options = Options(lanes=drawn_for(output), **known_roofs(None))
+    deliver(diagnose_all([path], options, [], output), output, Tables(), are_many=False)

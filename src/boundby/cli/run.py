@@ -12,12 +12,14 @@ import click
 
 from boundby.cli.help import examples
 from boundby.cli.output import Output, output_options, table_options, write_stdout
-from boundby.errors import UsageError
+from boundby.errors import CannotTellError, UsageError
 
 if TYPE_CHECKING:
+    from boundby.capture.device_memory import DeviceMemory
     from boundby.capture.findings import LiveRun
     from boundby.capture.plan import Plan
     from boundby.diagnose import Diagnosis
+    from boundby.evidence.lanes import Extent
     from boundby.read.capture_folder import Capture
 
 PASS_NAMES = ("clean", "trace", "stacks", "syncs", "loader", "memory")
@@ -74,7 +76,7 @@ def command(  # noqa: PLR0917 -- click passes by keyword
     """
     tables = {"ops": ops, "ranges": ranges, "roofline": roofline}
     if kept is not None:
-        _report(kept, output, tables)
+        report_run(kept, output, tables)
         return 0
     plan = _plan(passes, settings)
     if wants_env:
@@ -83,7 +85,7 @@ def command(  # noqa: PLR0917 -- click passes by keyword
     if script is None:
         raise UsageError("no script named", "boundby run train.py")
     code, place = _observe(plan, folder, output, (script, arguments, is_module))
-    _report(place, output, tables)
+    report_run(place, output, tables)
     return code
 
 
@@ -122,7 +124,7 @@ def _observe(
     return launch.run(target, launch.environment_of(plan, place), stdout=aside), place
 
 
-def _report(place: Path, output: Output, tables: dict[str, Any]) -> None:
+def report_run(place: Path, output: Output, tables: dict[str, Any]) -> None:
     """Report the process of the lowest rank; say so where no process had steps."""
     from boundby.read.capture_folder import captures_in
 
@@ -140,28 +142,63 @@ def _report(place: Path, output: Output, tables: dict[str, Any]) -> None:
 
 def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     """The report of one process in the form that was asked for."""
+    from dataclasses import replace
+
+    from boundby.capture.device_memory import pace_of, read_device_memory
     from boundby.capture.findings import read_run
+    from boundby.cli.answer import drawn_for
+    from boundby.cli.progress import reading
 
     run, capture = read_run(folder)
-    diagnosis = _diagnose(run, capture)
+    with reading(output):
+        diagnosis = _diagnose(run, capture, drawn_for(output))
+    if output.form == "perfetto":
+        return _trace(diagnosis)
+    memory, problems = read_device_memory(run, pace_of(diagnosis))
+    run = replace(run, problems=(*run.problems, *problems))
+    if output.form == "html":
+        return _page(run, diagnosis, memory, output)
     if output.form == "json":
         from boundby.report.run_document import encode
 
-        return encode(run, diagnosis)
+        return encode(run, diagnosis, memory)
     if output.form == "markdown":
         from boundby.report.run_markdown import render as render_markdown
 
-        return render_markdown(run, diagnosis)
+        return render_markdown(run, diagnosis, memory)
     from boundby.report.run_text import render
     from boundby.report.terminal import Look, look_at
     from boundby.report.text import Tables
 
     look = look_at(sys.stdout, os.environ, detail=output.verbose)
     look = Look(detail=output.verbose) if output.path else look
-    return render(run, diagnosis, look, Tables(**tables))
+    return render(run, diagnosis, look, Tables(**tables), memory)
 
 
-def _diagnose(run: LiveRun, capture: Capture) -> Diagnosis | None:
+def _page(
+    run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None, output: Output
+) -> str:
+    from boundby.evidence.excerpts import excerpts
+    from boundby.memory.diagnose import MemoryDiagnosis
+    from boundby.report.page.render import render
+    from boundby.report.page.run import run_page
+
+    wanted = output.source and diagnosis is not None
+    found = excerpts(diagnosis.syncs, diagnosis.source.path) if wanted and diagnosis else ()
+    drawn = memory if isinstance(memory, MemoryDiagnosis) else None
+    return render(run_page(run, diagnosis, found, drawn))
+
+
+def _trace(diagnosis: Diagnosis | None) -> str:
+    from boundby.report.perfetto import render
+    from boundby.report.run_text import NO_TRACE
+
+    if diagnosis is None:
+        raise CannotTellError(NO_TRACE, "boundby run --steps 3 train.py")
+    return render(diagnosis)
+
+
+def _diagnose(run: LiveRun, capture: Capture, lanes: Extent | None) -> Diagnosis | None:
     """The trace under the clean step of the same run; None where the program ended before it."""
     from boundby.cli.answer import known_roofs
     from boundby.diagnose import Options, diagnose
@@ -177,6 +214,7 @@ def _diagnose(run: LiveRun, capture: Capture) -> Diagnosis | None:
         facts=run.facts,
         places=run.places,
         void=run.void,
+        lanes=lanes,
         **known_roofs(None),
     )
     return diagnose(read_recording(capture.trace), options)

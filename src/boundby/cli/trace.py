@@ -41,7 +41,8 @@ def _finite(
     return value
 
 
-def _milliseconds(name: str, meaning: str) -> Callable[[Function], Function]:
+def milliseconds(name: str, meaning: str) -> Callable[[Function], Function]:
+    """Add an option that takes a positive time."""
     return click.option(name, type=POSITIVE, metavar="MS", callback=_finite, help=meaning)
 
 
@@ -53,8 +54,8 @@ def _milliseconds(name: str, meaning: str) -> Callable[[Function], Function]:
     )
 )
 @click.argument("paths", metavar="FILE|FOLDER...", nargs=-1, required=True)
-@_milliseconds("--step-ms", "Step time measured without the profiler.")
-@_milliseconds("--submit-ms", "Host time of a step that waits for nothing.")
+@milliseconds("--step-ms", "Step time measured without the profiler.")
+@milliseconds("--submit-ms", "Host time of a step that waits for nothing.")
 @click.option(
     "--expect",
     metavar="CLASS",
@@ -90,24 +91,41 @@ def command(
     keep_apart(output, paths)
     told: Told = {"--step-ms": step_ms, "--submit-ms": submit_ms, "--peak": peak}
     tables = Tables(ops, ranges, roofline)
-    return _report(paths, told, expect, output, tables)
+    return report_traces(paths, told, output, tables, expect)
 
 
-def _report(
-    paths: tuple[str, ...], told: Told, expect: str | None, output: Output, tables: Tables
+def report_traces(
+    paths: tuple[str, ...],
+    told: Told,
+    output: Output,
+    tables: Tables | None = None,
+    expect: str | None = None,
 ) -> int:
     """Diagnose and report one file after the other; the exit code."""
-    from boundby.cli.answer import check_expected, deliver, diagnose_all, keep_given, known_roofs
+    from boundby.cli.answer import (
+        check_expected,
+        deliver,
+        diagnose_all,
+        drawn_for,
+        keep_given,
+        known_roofs,
+        one_picture,
+    )
     from boundby.diagnose import Options
     from boundby.read.release import return_large_arrays
+    from boundby.report.text import Tables
 
+    one_picture(output, len(paths))
     return_large_arrays()
     failures: list[BoundbyError] = []
     options = Options(
-        step_ms=told["--step-ms"], submit_ms=told["--submit-ms"], **known_roofs(told["--peak"])
+        step_ms=told["--step-ms"],
+        submit_ms=told["--submit-ms"],
+        lanes=drawn_for(output),
+        **known_roofs(told["--peak"]),
     )
-    diagnoses = keep_given(diagnose_all(paths, options, failures), _typed_again(told))
-    done = deliver(diagnoses, output, tables, are_many=len(paths) > 1)
+    diagnoses = keep_given(diagnose_all(paths, options, failures, output), _typed_again(told))
+    done = deliver(diagnoses, output, tables or Tables(), are_many=len(paths) > 1)
     if failures:
         return max(error.exit_code for error in failures)
     check_expected(done, expect)

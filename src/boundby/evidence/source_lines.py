@@ -41,7 +41,7 @@ def candidate_lines(place: Place, kind: str, recording: str) -> tuple[int, ...]:
         recording: Path of the recording, whose age the source must have.
     """
     fits = FITS.get(kind)
-    text = _source_at_hand(place.file, recording) if fits else None
+    text = source_at_hand(place.file, recording) if fits else None
     if fits is None or text is None:
         return ()
     try:
@@ -52,7 +52,7 @@ def candidate_lines(place: Place, kind: str, recording: str) -> tuple[int, ...]:
     return tuple(sorted({node.lineno for node in bodies if fits(node)}))
 
 
-def _source_at_hand(file: str, recording: str) -> str | None:
+def source_at_hand(file: str, recording: str) -> str | None:
     """The text of a file below the working directory that is no newer than the recording."""
     here = Path.cwd().resolve()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from boundby.kernels.verdict import judge_file
 from boundby.read.nsight_compute_values import KernelProfile
 from boundby.read.recording import Quality
 from boundby.read.wording import counted
+from boundby.shell import quoted
 
 LEAST_SHARE = 0.02
 """Kernels below a fiftieth of the time are not worth a look, whatever bounds them."""
@@ -71,5 +71,5 @@ def _next(path: str, verdict: FileVerdict, looks: Sequence[LookNext]) -> tuple[N
         NextStep(f"boundby explain {name}", "what this means, what to do, when to stop")
         for name in (*named, verdict.name)
     ]
-    every = f"boundby kernel {shlex.quote(path)} --verbose"
+    every = f"boundby kernel {quoted(path)} --verbose"
     return (*steps[:2], NextStep(every, "every kernel with all of its figures"))

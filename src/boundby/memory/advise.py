@@ -9,7 +9,9 @@ from boundby.memory.case import Case
 from boundby.memory.composition import Part
 from boundby.memory.evidence import lines
 from boundby.memory.facts import Place, size_text
+from boundby.memory.pace import Pace
 from boundby.memory.remedies import Remedy
+from boundby.memory.trade import traded
 from boundby.memory.verdicts import MemoryClass, Verdict
 
 WORTH = 0.05
@@ -18,12 +20,16 @@ WORTH = 0.05
 MOST = 6
 
 
-def advise(case: Case, verdict: Verdict) -> tuple[Remedy, ...]:
-    """Remedies for the verdict, the cheapest that may be enough first; none twice."""
+def advise(case: Case, verdict: Verdict, pace: Pace | None = None) -> tuple[Remedy, ...]:
+    """Remedies for the verdict, the cheapest that may be enough first; none twice.
+
+    Those that cost time and buy none back come last, with the reason.
+    """
     chosen: dict[str, Remedy] = {}
     for remedy in RULES.get(verdict.name, _nothing)(case, verdict):
-        chosen.setdefault(remedy.id, remedy)
-    return tuple(chosen.values())[:MOST]
+        chosen.setdefault(remedy.id, traded(remedy, case, pace))
+    ordered = sorted(chosen.values(), key=lambda remedy: remedy.pays is False)
+    return tuple(ordered[:MOST])
 
 
 def _nothing(_case: Case, _verdict: Verdict) -> Iterator[Remedy]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from boundby.memory.composition import Share, classify, compose
+from boundby.memory.composition import Share, classify, compose, named
 from boundby.memory.fragmentation import Fragmentation, find_fragmentation
 from boundby.memory.growth import Growth, find_growth
 from boundby.memory.history import History, PoolState, Refusal
@@ -72,7 +72,7 @@ def gather(
     steps = find_steps(snapshot, history, stacks)
     refusal = history.refusals[-1] if history.refusals else None
     moment = refusal.moment if refusal else history.peak_moment
-    parts = classify(history, stacks, moment, steps)
+    parts, is_exact = named(history, classify(history, stacks, moment, steps), names)
     reserved = history.reserved
     visible = None
     if refusal is not None and refusal.device_free is not None:
@@ -88,7 +88,7 @@ def gather(
         peak=look_at(history, stacks, parts, steps, moment),
         growth=find_growth(history, steps, stacks),
         fragmentation=find_fragmentation(history, refusal),
-        composition=compose(history, parts, moment, names, other_use),
+        composition=compose(history, parts, moment, is_exact, other_use),
         private_pools=history.pool_state(moment, reserved.pool > 0),
         other_streams=history.pool_state(
             moment, (reserved.pool == 0) & (reserved.stream != stream) & (reserved.is_small == 0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HOST_BOUND = frozenset({"launch-bound", "python-bound", "sync-bound"})
-"""Classes in which the step hardly grows with the batch: a larger one moves the class."""
+from boundby.memory.pace import Pace
 
 RECOMPUTE_SHARE = 0.3
 """Price until measured. The case study on an H200, compiled, batch 64: 29.15 ms without and 41.9 ms
@@ -14,6 +13,7 @@ with every block computed again (44%), 7791 to 2226 MiB. At batch 128, 52.7 and 
 computed again (33%), 84.3 with every other one (16%)."""
 
 GAIN_WORTH = 0.02
+TIMES = "x"
 
 
 @dataclass(frozen=True)
@@ -21,60 +21,61 @@ class Advice:
     """Whether to checkpoint, and why.
 
     Attributes:
-        larger_batch: Batch that the freed memory would hold; None where unknown.
+        pays: None where it depends on what nobody measured.
+        grows: How many times as large a batch the freed memory would hold; None where unknown.
         gain: Expected change of samples per second, as a share; None where unknown.
     """
 
     pays: bool | None
     reason: str
-    larger_batch: int | None = None
+    grows: float | None = None
     gain: float | None = None
 
 
 def advise(
     *,
     fits: bool | None,
-    batch: int,
-    larger_batch: int | None,
-    time_class: str | None,
-    device_share: float | None = None,
+    pace: Pace | None,
+    grows: float | None = None,
+    grows_anyway: float = 1.0,
     price: float = RECOMPUTE_SHARE,
 ) -> Advice:
     """Weigh the price against what the room is worth.
 
     Args:
         fits: Whether the batch fits without it; None where unknown.
-        larger_batch: Batch that fits with it.
-        time_class: Verdict on the time of a step; None where nobody measured it.
-        device_share: Busy share of the step: below 1, the host leaves room on the device.
+        pace: What bounds the step in time; None where nobody measured it.
+        grows: Largest batch that fits with it, as a multiple of the batch.
+        grows_anyway: Largest batch that fits without it, as a multiple of the batch.
+        price: Device work that is done again, as a share of a step's.
     """
     if fits is False:
-        return Advice(
-            pays=True, reason="without it the batch does not fit at all", larger_batch=larger_batch
-        )
-    if time_class is None:
-        return Advice(
-            None,
-            "whether the freed memory buys anything is a question of time: boundby trace",
-            larger_batch,
-        )
-    if time_class not in HOST_BOUND or device_share is None or larger_batch is None:
-        return Advice(
-            pays=False,
-            reason=f"the step is {time_class}: a larger batch takes as much longer, and "
-            f"recomputing costs about {price:.0%}",
-            larger_batch=larger_batch,
-            gain=-price / (1 + price),
-        )
-    factor = larger_batch / batch
-    step = max(1.0, device_share * factor * (1 + price))
-    gain = factor / step - 1
+        return Advice(pays=True, reason="without it the batch does not fit at all", grows=grows)
+    if pace is None:
+        text = "whether the freed memory buys anything depends on what bounds the step in time"
+        return Advice(None, text, grows)
+    if not pace.is_of_host:
+        text = f"the step is {pace.name}: a larger batch takes as much longer, and recomputing "
+        text += f"costs about {price:.0%}"
+        return Advice(pays=False, reason=text, grows=grows, gain=-price / (1 + price))
+    if pace.busy is None or grows is None:
+        missing = "how busy the device is" if pace.busy is None else "how large the device is"
+        text = f"the step is {pace.name}, so a larger batch would pay; by how much depends on "
+        return Advice(None, text + missing, grows)
+    return _weighed(pace.name, pace.busy, grows, grows_anyway, price)
+
+
+def _weighed(name: str, busy: float, grows: float, anyway: float, price: float) -> Advice:
+    """Samples per second at the batch that fits with it, over those at the one without."""
+    anyway = max(anyway, 1.0)
+    with_it = grows / max(1.0, busy * grows * (1 + price))
+    without = anyway / max(1.0, busy * anyway)
+    gain = with_it / without - 1
     pays = gain > GAIN_WORTH
-    words = "pays" if pays else "does not pay"
-    return Advice(
-        pays,
-        f"the step is {time_class} with the device busy {device_share:.0%}: batch {larger_batch} "
-        f"with recomputation {words}, {gain:+.0%} samples per second",
-        larger_batch,
-        gain,
-    )
+    text = f"the step is {name} with the device busy {busy:.0%}: a batch {grows:.3g}{TIMES} as "
+    text += f"large with recomputation gives {gain:+.0%} samples per second"
+    if anyway > 1:
+        text += f" over one of {anyway:.3g}{TIMES}, which fits without"
+    if pays and busy * grows * (1 + price) >= 1:
+        text += "; the device is the limit then"
+    return Advice(pays, text, grows, gain)

@@ -160,30 +160,49 @@ def _forward(parts: Kinds, history: History, phase: Kinds, births: dict[Phase, I
     parts[rows] = NUMBER["temporaries"]
 
 
+def named(history: History, parts: Kinds, names: Mapping[int, str] | None) -> tuple[Kinds, Mask]:
+    """The parts, with those overruled that the program itself named, and which ones are.
+
+    Args:
+        names: Part by address, written when the snapshot was: it says nothing about what had that
+            address before, so only blocks that are alive at the end are named.
+    """
+    spans = history.spans
+    is_exact = np.zeros(len(parts), dtype=bool)
+    if not names:
+        return parts, is_exact
+    chosen = parts.copy()
+    for row in np.flatnonzero(spans.death >= len(history.events)).tolist():
+        part = names.get(int(spans.address[row]))
+        if part in NUMBER:
+            chosen[row], is_exact[row] = NUMBER[part], True
+    return chosen, is_exact
+
+
 def compose(
     history: History,
     parts: Kinds,
     moment: int,
-    names: Mapping[int, str] | None = None,
+    is_exact: Mask | None = None,
     other_use: int | None = None,
 ) -> tuple[Share, ...]:
     """The memory after an event, part by part; the sum is what is reserved, and the context.
 
     Args:
-        parts: Of ``classify``.
-        names: Part by address, written while the program ran; makes the parts it names exact.
+        parts: Of ``classify``, or of ``named``.
+        is_exact: Which of them the program itself named.
         other_use: Bytes that this process and others use outside of the allocator.
     """
     spans = history.spans
     alive = spans.alive(moment)
-    chosen, is_exact = _named(parts[alive], spans.address[alive], names)
-    size = spans.size[alive]
+    chosen, size = parts[alive], spans.size[alive]
+    exact = np.zeros(len(chosen), dtype=bool) if is_exact is None else is_exact[alive]
     shares = []
     for part in PARTS[: NUMBER["cache"]]:
         rows = chosen == NUMBER[part]
         if rows.any():
             confidence, basis = BASES[part]
-            if is_exact[rows].all():
+            if exact[rows].all():
                 confidence, basis = "exact", "named by the running program"
             shares.append(Share(part, int(size[rows].sum()), int(rows.sum()), confidence, basis))
     shares.sort(key=lambda share: -(share.bytes or 0))
@@ -193,16 +212,3 @@ def compose(
         Share("cache", cache, 0, *BASES["cache"]),
         Share("context", other_use, 0, *BASES["context"]),
     )
-
-
-def _named(parts: Kinds, address: Ints, names: Mapping[int, str] | None) -> tuple[Kinds, Mask]:
-    """The parts with those overruled that the program itself named."""
-    is_exact = np.zeros(len(parts), dtype=bool)
-    if not names:
-        return parts, is_exact
-    chosen = parts.copy()
-    for row, at in enumerate(address.tolist()):
-        part = names.get(at)
-        if part in NUMBER:
-            chosen[row], is_exact[row] = NUMBER[part], True
-    return chosen, is_exact

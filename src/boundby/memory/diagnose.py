@@ -12,6 +12,7 @@ from boundby.memory.decide import decide
 from boundby.memory.evidence import facts
 from boundby.memory.facts import Fact
 from boundby.memory.history import History
+from boundby.memory.pace import Pace
 from boundby.memory.pictures import SegmentMap, Timeline, segment_map, timeline
 from boundby.memory.remedies import Remedy
 from boundby.memory.verdicts import Verdict
@@ -49,6 +50,7 @@ class MemoryDiagnosis:
     prescriptions: tuple[Remedy, ...]
     timeline: Timeline
     segments: SegmentMap
+    pace: Pace | None = None
 
 
 def diagnose(
@@ -57,6 +59,7 @@ def diagnose(
     device: int | None = None,
     capacity: int | None = None,
     names: Mapping[int, Mapping[int, str]] | None = None,
+    pace: Pace | None = None,
 ) -> MemoryDiagnosis:
     """What is the matter with one device of a snapshot.
 
@@ -64,6 +67,7 @@ def diagnose(
         device: Which; by default the one whose request failed, else the one with most in use.
         capacity: Bytes of the device where known.
         names: Part by address by device, written while the program ran.
+        pace: What bounds the step in time, where known: advice depends on it.
 
     Raises:
         CannotTellError: The snapshot holds no memory of that device.
@@ -82,9 +86,10 @@ def diagnose(
         verdict=verdict,
         case=case,
         evidence=facts(case),
-        prescriptions=advise(case, verdict),
+        prescriptions=advise(case, verdict, pace),
         timeline=timeline(case.history),
         segments=segment_map(case.history, case.moment),
+        pace=pace,
     )
 
 

@@ -209,3 +209,43 @@ def _moved_by_replacement() -> Iterator[None]:
         yield
     finally:
         torch.nn.Module._apply = original  # noqa: SLF001
+
+
+def computed_again(block: Any, dtype: Any, *, keeps_products: bool) -> None:  # noqa: ANN401 -- torch's
+    """Make a module compute its activations again, under autocast where the step has it."""
+    from torch.utils.checkpoint import checkpoint
+
+    forward = block.forward
+
+    def cast(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 -- the module's
+        with autocast_like_cuda(dtype):
+            return forward(*args, **kwargs)
+
+    chosen = {"context_fn": _keep_products} if keeps_products else {}
+    block.forward = lambda *args, **kwargs: checkpoint(
+        cast if dtype else forward,
+        *args,
+        use_reentrant=False,
+        preserve_rng_state=False,
+        **chosen,
+        **kwargs,
+    )
+
+
+def _keep_products() -> Any:  # noqa: ANN401 -- contexts of torch
+    """Contexts of forward and recomputation in which results of matrix products are kept."""
+    import torch
+    from torch.utils.checkpoint import create_selective_checkpoint_contexts
+
+    aten = torch.ops.aten
+    names = ("mm", "addmm", "bmm", "baddbmm", "convolution")
+    kept = [getattr(aten, name).default for name in names]
+    kept += [
+        getattr(aten, name).default
+        for name in (
+            "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
+            "_scaled_dot_product_flash_attention_for_cpu",
+        )
+        if hasattr(aten, name)
+    ]  # fmt: skip
+    return create_selective_checkpoint_contexts(kept)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from boundby.memory import remedies as known
 from boundby.memory.decide import FULL_SHARE, OTHERS_SHARE
 from boundby.memory.facts import MIB, Fact, Trust, size_text
+from boundby.memory.pace import Pace
 from boundby.memory.remedies import Remedy
+from boundby.memory.trade import traded
 from boundby.memory.verdicts import Strength, Verdict, undecided
 from boundby.read.oom_message import OomMessage
 
@@ -36,17 +38,28 @@ class TextDiagnosis:
     verdict: Verdict
     evidence: tuple[Fact, ...]
     prescriptions: tuple[Remedy, ...]
+    pace: Pace | None = None
 
 
-def diagnose_text(messages: list[OomMessage], text: str = "") -> TextDiagnosis:
-    """Judge the first message with numbers: what follows it is mostly its consequence."""
+def diagnose_text(
+    messages: list[OomMessage], text: str = "", pace: Pace | None = None
+) -> TextDiagnosis:
+    """Judge the first message with numbers: what follows it is mostly its consequence.
+
+    Args:
+        text: Where they come from: it may tell which settings were in force.
+        pace: What bounds the step in time, where known: advice depends on it.
+    """
     told = [each for each in messages if each.kind == "device"] or messages
     message = told[0]
     verdict = next(v for rule in RULES if (v := rule(message)) is not None)
     is_on = bool(SET.search(HINTED.sub("", text)))
     return TextDiagnosis(
         message, tuple(messages), verdict, tuple(_facts(message)),
-        tuple(_remedies(message, verdict, expandable_is_on=is_on)),
+        tuple(
+            traded(each, None, pace)
+            for each in _remedies(message, verdict, expandable_is_on=is_on)
+        ), pace,
     )  # fmt: skip
 
 

@@ -17,8 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from boundby.errors import CannotTellError, UsageError
+from boundby.memory.cache_of import bytes_per_token
 from boundby.memory.facts import MIB
-from boundby.memory.fakes import SCRATCH, Ledger, autocast_like_cuda, fake_world
+from boundby.memory.fakes import (
+    SCRATCH,
+    Ledger,
+    autocast_like_cuda,
+    computed_again,
+    fake_world,
+)
+from boundby.memory.pace import Pace
+from boundby.memory.recipes import static_buffers
+from boundby.memory.recompute import RECOMPUTED, SELECTIVE, Checkpointed, Scale
 
 WORKSPACE = 65 * MIB
 """cuBLAS and cuBLASLt on Hopper, kept after the first matrix product; measured on an H200 with
@@ -30,9 +40,6 @@ CONTEXT = 550 * MIB
 COMPILED_LOW, COMPILED_HIGH = 0.45, 1.0
 """Activations of a compiled model as a share of eager ones: fusion keeps fewer. The case study on
 an H200: 8175 MiB compiled for 17740 eager, 7791 for 8183 with fused attention."""
-
-RECOMPUTED = 1 / 3
-"""A forward pass as a share of a step: backward costs two."""
 
 CARDS = ((24, "24 GiB"), (40, "40 GiB"), (80, "80 GiB"), (140, "H200"))
 GIB = 1 << 30
@@ -70,21 +77,6 @@ class StepMemory:
 
 
 @dataclass(frozen=True)
-class Checkpointed:
-    """The peak with some blocks computed again.
-
-    Attributes:
-        every: 1 where every block is, k where one of k blocks keeps its activations.
-        time_share: Expected time more, as a share of the step, until measured.
-    """
-
-    every: int
-    blocks: int
-    peak: int
-    time_share: float
-
-
-@dataclass(frozen=True)
 class Prediction:
     """The answer.
 
@@ -92,6 +84,9 @@ class Prediction:
         fixed, per_sample: Bytes that do not depend on the batch, and bytes of each sample.
         largest: Largest batch that fits, by device.
         compiled_low, compiled_high: Range of the peak of the same model compiled.
+        cache_per_token: Bytes of keys and values that generation keeps for a token; None for a
+            model without attention that is known.
+        static_inputs: Bytes of the inputs, which each CUDA graph keeps for itself.
     """
 
     target: str
@@ -105,30 +100,44 @@ class Prediction:
     checkpointed: tuple[Checkpointed, ...]
     compiled_low: int
     compiled_high: int
+    cache_per_token: int | None = None
+    static_inputs: int = 0
 
 
-def predict(target: str, batch: int, capacity: int | None = None) -> Prediction:
+def predict(
+    target: str, batch: int, capacity: int | None = None, pace: Pace | None = None
+) -> Prediction:
     """Predict the peak of ``module:factory`` at a batch.
 
     Args:
         capacity: Bytes of the device; without it, common devices are listed.
+        pace: What bounds the step in time, where known: it decides whether recomputing pays.
 
     Raises:
         UsageError: There is no such factory, or it returns something else.
         CannotTellError: torch is missing, or the model needs values and not only shapes.
     """
     factory = _factory(target)
-    step, count, blocks = _measure(factory, batch)
-    second = _measure(factory, 2 * batch)[0]
+    measured = _measure(factory, batch)
+    step, blocks = measured.step, measured.blocks
+    second = _measure(factory, 2 * batch).step
     per_sample = max(second.peak - step.peak, 0) / batch
     fixed = max(round(step.peak - per_sample * batch), 0)
+    low, high = compiled_range(step)
+    room = None if capacity is None else capacity - CONTEXT - fixed
+    scale = Scale(pace, room, fixed, step.peak)
+    return Prediction(
+        target, batch, capacity, step, fixed, per_sample, measured.parameters,
+        _largest(fixed, per_sample, capacity), tuple(_checkpointed(factory, batch, blocks, scale)),
+        low, high, measured.cache_per_token, static_buffers(measured.inputs),
+    )  # fmt: skip
+
+
+def compiled_range(step: StepMemory) -> tuple[int, int]:
+    """Peak of the same step compiled, from and to: what is fused keeps fewer activations."""
     activations = step.parts.get("activations", 0)
     rest = step.peak - activations
-    return Prediction(
-        target, batch, capacity, step, fixed, per_sample, count,
-        _largest(fixed, per_sample, capacity), tuple(_checkpointed(factory, batch, blocks)),
-        round(rest + activations * COMPILED_LOW), round(rest + activations * COMPILED_HIGH),
-    )  # fmt: skip
+    return round(rest + activations * COMPILED_LOW), round(rest + activations * COMPILED_HIGH)
 
 
 def predict_plan(factory: Callable[[int], Any], batch: int, every: int = 0) -> StepMemory:
@@ -137,7 +146,7 @@ def predict_plan(factory: Callable[[int], Any], batch: int, every: int = 0) -> S
     Raises:
         CannotTellError: The model needs values and not only shapes.
     """
-    return _measure(factory, batch, every)[0]
+    return _measure(factory, batch, every).step
 
 
 def _factory(target: str) -> Callable[[int], Any]:
@@ -184,19 +193,35 @@ def plan_of(made: Any) -> Plan:  # noqa: ANN401 -- what a user's factory returns
     return Plan(plan.model, inputs, plan.loss, plan.optimizer, plan.autocast)
 
 
-def _measure(
-    factory: Callable[[int], Any], batch: int, every: int = 0
-) -> tuple[StepMemory, int, int]:
-    """The second step's peak, the number of parameters and of blocks that repeat."""
+@dataclass(frozen=True)
+class Measured:
+    """What a step on tensors without data tells.
+
+    Attributes:
+        parameters, blocks: How many; blocks are those that repeat.
+        inputs: Bytes of the arguments of the model.
+    """
+
+    step: StepMemory
+    parameters: int
+    blocks: int
+    cache_per_token: int | None
+    inputs: int
+
+
+def _measure(factory: Callable[[int], Any], batch: int, every: int = 0) -> Measured:
+    """The second step's peak, and what the model is like."""
     ledger = Ledger()
     try:
         with fake_world(ledger):
             plan = plan_of(factory(batch))
             blocks = _blocks(plan.model)
             for number, block in enumerate(blocks if every else []):
-                if every == 1 or number % every:
-                    _checkpoint(block, _dtype(plan))
-            return *_run(plan, ledger), len(blocks)
+                if every in (1, SELECTIVE) or number % every:
+                    computed_again(block, _dtype(plan), keeps_products=every == SELECTIVE)
+            step, count = _run(plan, ledger)
+            inputs = sum(each.nbytes for each in plan.inputs if hasattr(each, "nbytes"))
+            return Measured(step, count, len(blocks), _cache(plan), inputs)
     except (UsageError, CannotTellError):
         raise
     except Exception as error:  # whatever the user's model raises on tensors without data
@@ -204,6 +229,13 @@ def _measure(
             f"the model cannot run on shapes alone: {type(error).__name__}: {_first_line(error)}",
             "values must not be read (item(), boolean masks); record a snapshot instead",
         ) from error
+
+
+def _cache(plan: Plan) -> int | None:
+    """Bytes of keys and values of a token, in the type that the step computes in."""
+    first = next(plan.model.parameters(), None)
+    width = 2 if plan.autocast else first.element_size() if first is not None else 4
+    return bytes_per_token(plan.model, width)
 
 
 def _first_line(error: Exception) -> str:
@@ -285,30 +317,18 @@ def _dtype(plan: Plan) -> Any:  # noqa: ANN401 -- a type of torch, or None
     return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(plan.autocast or "")
 
 
-def _checkpoint(block: Any, dtype: Any) -> None:  # noqa: ANN401 -- torch's
-    """Make a module compute its activations again, under autocast where the step has it."""
-    from torch.utils.checkpoint import checkpoint
-
-    forward = block.forward
-
-    def cast(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 -- the module's
-        with autocast_like_cuda(dtype):
-            return forward(*args, **kwargs)
-
-    block.forward = lambda *args, **kwargs: checkpoint(
-        cast if dtype else forward, *args, use_reentrant=False, preserve_rng_state=False, **kwargs
-    )
-
-
-def _checkpointed(factory: Callable[[int], Any], batch: int, blocks: int) -> list[Checkpointed]:
-    """Every block, and all but every k-th for k up to the square root of the blocks."""
+def _checkpointed(
+    factory: Callable[[int], Any], batch: int, blocks: int, scale: Scale
+) -> list[Checkpointed]:
+    """Every block, all but every k-th for k up to the square root of the blocks, and selective."""
     if blocks < 2:  # noqa: PLR2004 -- nothing repeats
         return []
     found = []
-    for every in sorted({1, 2, max(isqrt(blocks), 1)}):
-        peak = _measure(factory, batch, every)[0].peak
+    for every in (*range(1, max(isqrt(blocks), 2) + 1), SELECTIVE):
+        peak = _measure(factory, batch, every).step.peak
         again = blocks if every == 1 else blocks - -(-blocks // every)
-        found.append(Checkpointed(every, blocks, peak, RECOMPUTED * again / blocks))
+        price = None if every == SELECTIVE else RECOMPUTED * again / blocks
+        found.append(Checkpointed(every, blocks, peak, price, scale.advice(peak, price)))
     return found
 
 

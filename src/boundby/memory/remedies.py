@@ -25,6 +25,8 @@ class Remedy:
         why: The evidence that calls for it.
         how: Code in the user's terms.
         saves: Bytes it is expected to free at the peak; None where unknown.
+        pays: Whether it pays in time, by what bounds the step; None where that is not known.
+        trade: Why, one phrase; empty where time does not matter.
         stop_when: When more of it no longer pays.
         where: Lines to change.
     """
@@ -37,6 +39,8 @@ class Remedy:
     why: str = ""
     saves: int | None = None
     where: tuple[Place, ...] = ()
+    pays: bool | None = None
+    trade: str = ""
 
     def because(self, why: str, saves: int | None = None, where: tuple[Place, ...] = ()) -> Remedy:
         """The same remedy for a case."""
@@ -73,7 +77,7 @@ HOOK = Remedy(
     "# in the hook: store.append(out.detach().cpu())\n"
     "handle.remove()",
     "memory at the start of a step stays level over ten steps",
-    Prices(),
+    Prices(time="none without the hook; a copy to the host waits"),
 )
 EXCEPTION = Remedy(
     "clear-exception",
@@ -216,7 +220,7 @@ RAISE_LIMIT = Remedy(
     "torch.cuda.set_per_process_memory_fraction(1.0)   # find who set it\n"
     "# containers, MIG and the driver limit too",
     "the device itself is full",
-    Prices(),
+    Prices(time="none"),
 )
 FREE_DEVICE = Remedy(
     "free-others",
@@ -224,7 +228,7 @@ FREE_DEVICE = Remedy(
     "nvidia-smi --query-compute-apps=pid,used_memory --format=csv\n"
     "# it shows reserved memory plus about 0.5 GiB of context a process",
     "free memory is the capacity less one context",
-    Prices(),
+    Prices(time="none; less contention where others computed too"),
 )
 SHARE_POOL = Remedy(
     "share-graph-pool",
@@ -232,7 +236,7 @@ SHARE_POOL = Remedy(
     "pool = torch.cuda.graph_pool_handle()\n"
     "with torch.cuda.graph(graph, pool=pool):\n    out = step()",
     "private pools hold what one graph needs",
-    Prices(risk="graphs that share a pool must not run at the same time"),
+    Prices(time="none", risk="graphs that share a pool must not run at the same time"),
 )
 RECORD_STREAM = Remedy(
     "one-stream-pool",
@@ -240,21 +244,24 @@ RECORD_STREAM = Remedy(
     "with torch.cuda.stream(side):\n"
     "    y = work(x)   # and let go of y before the main stream needs room",
     "no pool of a side stream holds what the main one lacks",
-    Prices(),
+    Prices(time="none, unless the side stream must wait for the free"),
 )
 CHECK_SHAPE = Remedy(
     "check-shape",
     "Look at the shape: a request larger than the device is a mistake or needs another algorithm.",
     "print(a.shape, b.shape)   # (n, 1) with (n,) gives n x n; cdist, one-hot",
     "the request is as large as you meant",
-    Prices(),
+    Prices(time="none: less work"),
 )
 LARGER_BATCH = Remedy(
     "larger-batch",
     "Use the room: a larger batch, or less recomputation.",
     "batch *= 2   # while samples per second rise",
     "samples per second stop rising",
-    Prices(numerics="the learning rate belongs to the batch"),
+    Prices(
+        time="a longer step; fewer of them, where the host sets the pace",
+        numerics="the learning rate belongs to the batch",
+    ),
 )
 HOST_MEMORY = Remedy(
     "host-memory",
@@ -263,6 +270,30 @@ HOST_MEMORY = Remedy(
     "samples = np.asarray(samples)   # one buffer; or np.memmap",
     "resident memory stays level over an epoch",
     Prices(time="fewer workers: data may come late; boundby trace shows whether it does"),
+)
+ARRAYS = Remedy(
+    "arrays-for-lists",
+    "Hold the samples in arrays, or in an Arrow table, in place of lists of Python objects.",
+    "samples = np.asarray(samples)            # one buffer, one count of references\n"
+    "# texts: one bytes buffer and an array of offsets, or pyarrow.array(texts)\n"
+    "# dicts: a column an array; Arrow tables are shared by all workers",
+    "the memory of a worker stays level over an epoch",
+    Prices(time="none to speak of; one object is made for each access"),
+)
+MEMORY_MAP = Remedy(
+    "map-dataset",
+    "Map the data set from a file: the system keeps in memory what is used.",
+    "samples = np.load('samples.npy', mmap_mode='r')   # or an Arrow file, memory-mapped\n"
+    "# all workers share the pages; shuffled access wants a fast disk",
+    "the data set fits, or reading it is not what the step waits for",
+    Prices(time="reads from disk where a page is not in memory: boundby loader shows whether"),
+)
+SHALLOWER_QUEUE = Remedy(
+    "shallower-queue",
+    "Prepare fewer batches ahead: each is page-locked until it was used.",
+    "DataLoader(..., num_workers=4, prefetch_factor=2)   # bytes = workers x prefetch x batch",
+    "no step waits longer for its batch than before",
+    Prices(time="none while the queue never runs empty; else the step waits for data"),
 )
 RECORD = Remedy(
     "record-memory",
@@ -277,5 +308,5 @@ EVERY = (
     NO_GRAD, DETACH, DROP, HOOK, EXCEPTION, CYCLES, EXPANDABLE, STABLE_SHAPES, SPLIT_LIMIT,
     EMPTY_CACHE, KEEP_LATE, SDPA, FUSED_OPTIMIZER, CHUNKED_LOSS, CHECKPOINTING, MICRO_BATCHES,
     AUTOCAST, SMALLER_STATE, SHARD, OFFLOAD, RAISE_LIMIT, FREE_DEVICE, SHARE_POOL, RECORD_STREAM,
-    CHECK_SHAPE, LARGER_BATCH, HOST_MEMORY, RECORD,
+    CHECK_SHAPE, LARGER_BATCH, HOST_MEMORY, ARRAYS, MEMORY_MAP, SHALLOWER_QUEUE, RECORD,
 )  # fmt: skip

@@ -7,7 +7,10 @@ from boundby.frozen import frozen
 
 @frozen
 class Costs:
-    """What the change costs: one plain phrase each, empty where nothing."""
+    """What the change costs: one plain phrase each, empty where nothing.
+
+    The price in memory is always stated, ``none`` where there is none: time is traded against it.
+    """
 
     memory: str = ""
     numerics: str = ""

@@ -10,6 +10,9 @@ from boundby.read.recording import Recording
 
 __all__ = ["read_recording"]
 
+STDIN = "-"
+_SAVE = "save it first: COMMAND > trace.json (or .json.gz), then boundby trace trace.json"
+
 
 def read_recording(path: str | Path) -> Recording:
     """The recording in a file, or in a folder that holds one or more.
@@ -27,8 +30,12 @@ def read_recording(path: str | Path) -> Recording:
     if not str(path):
         raise UnreadableError("the path is empty", "name a file or a folder")
     try:
+        if str(path) == STDIN and not place.exists():
+            raise UnreadableError("a recording is not read from stdin", _SAVE)
+        if place.is_fifo():
+            raise UnreadableError(f"{place} is a pipe: a recording is read more than once", _SAVE)
         if place.exists() and not (place.is_dir() or place.is_file()):
-            raise UnreadableError(f"{place} is no file", "save its content to a file first")
+            raise UnreadableError(f"{place} is no file", "name a file or a folder")
         return read_folder(place) if place.is_dir() else read_file(place)
     except FileNotFoundError as error:
         raise UnreadableError(f"{place} does not exist", "check the path") from error

@@ -5,6 +5,10 @@
   what was written outlives the process that wrote it, however that ends.
 - ``notes.jsonl``: one JSON object a line; a torn last line is dropped.
 - ``trace.json``: the window of the profiler, there once it was exported.
+- ``snapshot.pickle``: the device's memory, on request, on a sign of trouble, or when it ran out;
+  ``pointers.json`` beside it names what modules and optimizers hold.
+- ``host.json``: readings of the host's memory, by the process that started the program; beside the
+  folders of its processes.
 
 Times are ns of one monotonic clock (``time.perf_counter_ns``) of the observed process.
 """
@@ -28,6 +32,8 @@ TAPE = "tape.bin"
 NOTES = "notes.jsonl"
 TRACE = "trace.json"
 SNAPSHOT = "snapshot.pickle"
+POINTERS = "pointers.json"
+HOST = "host.json"
 MAGIC = b"boundby1"
 COLUMNS = 4
 ROW_BYTES = 8 * COLUMNS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from boundby.errors import UnreadableError
 from boundby.frozen import frozen
@@ -16,6 +17,19 @@ SQLITE_MAGIC = b"SQLite format 3\x00"
 _JSON_STARTS = (b"{", b"[")
 _SPACE = b" \t\r\n\x00"
 _UTF8_MARK = b"\xef\xbb\xbf"
+
+
+_TABLES = (
+    b"==PROF==",
+    b"==WARNING==",
+    b"==ERROR==",
+    b'"ID","Process ID"',
+    b'"Process ID","Kernel',
+)
+_TABLE_NAMES = (".csv", ".csv.gz", ".ncu-rep")
+_PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+_PICKLE_NAMES = (".pickle", ".pkl", ".pickle.gz", ".pkl.gz")
+_LOG_NAMES = (".log", ".out", ".err", ".txt")
 
 
 @frozen
@@ -83,12 +97,12 @@ FOREIGN: tuple[Foreign, ...] = (
     Foreign(
         "a table of Nsight Compute",
         "boundby kernel {path}",
-        (b"==PROF==", b"==WARNING==", b"==ERROR==", b'"ID","Process ID"', b'"Process ID","Kernel'),
+        _TABLES,
     ),
     Foreign(
         "a pickle, perhaps a memory snapshot",
         "boundby memory {path}",
-        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+        _PICKLES,
     ),
     Foreign(
         "text in UTF-16",
@@ -113,3 +127,25 @@ def read_file(path: Path) -> Recording:
         if start.startswith(other.magic) or path.name.endswith(other.suffixes or ("\0",)):
             raise UnreadableError(f"{path} is {other.what}", other.hint.format(path=path))
     raise UnreadableError(f"{path} is of no known format", RECORD_HINT)
+
+
+def contents(path: Path) -> Literal["time", "kernels", "memory", "text"]:
+    """What a file is about, by its first bytes: a recording of time, measured kernels, or memory.
+
+    Damaged and foreign formats count as time, whose reader says what to do about them.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    start = next(iter(Pieces(path, PEEKED_BYTES)), b"")
+    name = path.name.lower()
+    if start.startswith(_PICKLES) or name.endswith(_PICKLE_NAMES):
+        return "memory"
+    if start.startswith(_TABLES) or name.endswith(_TABLE_NAMES):
+        return "kernels"
+    if name.endswith(_LOG_NAMES):
+        return "text"
+    is_known = any(entry.is_start(start) for entry in FORMATS)
+    is_foreign = any(start.startswith(other.magic) for other in FOREIGN if other.magic)
+    is_named = any(path.name.endswith(other.suffixes) for other in FOREIGN if other.suffixes)
+    return "time" if is_known or is_foreign or is_named or b"\0" in start else "text"

@@ -19,12 +19,16 @@ from boundby.read.wording import counted
 
 SUFFIXES = (".json", ".json.gz")
 MAX_NAMED = 8
+MOST_RANKS = 1 << 17
+"""More ranks than any job has: the number is damage, or a date in a file's name."""
 
 
 @frozen
 class _Trace:
     path: Path
     rank: int | None
+    world_size: int | None = None
+    is_broken: bool = False
 
     @property
     def label(self) -> str:
@@ -32,14 +36,20 @@ class _Trace:
 
 
 def _peek(path: Path) -> _Trace | None:
-    """The trace in a file, by its first bytes; None if it is no list of events."""
+    """The trace in a file, by its first bytes; None for JSON that holds no list of events.
+
+    What cannot be read at all may have been a trace: it is one here, and refused later.
+    """
     stream = EventStream(iter(Pieces(path)), EventDecoder())
+    named = rank_in_name(path.name)
     try:
         stream.open()
-    except (NoEventsError, OSError):
-        return None
-    rank = read_metadata(stream.head, b"").rank
-    return _Trace(path, rank if rank is not None else rank_in_name(path.name))
+    except NoEventsError as error:
+        return None if error.reason == "no-list" else _Trace(path, named, is_broken=True)
+    except OSError:
+        return _Trace(path, named, is_broken=True)
+    found = read_metadata(stream.head, b"")
+    return _Trace(path, named if found.rank is None else found.rank, found.world_size)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -69,26 +79,47 @@ def read_folder(folder: Path) -> Recording:
     traces = [trace for path in _files(folder) if (trace := _peek(path)) is not None]
     if not traces:
         raise UnreadableError(f"{folder} holds no trace (.json or .json.gz)", RECORD_HINT)
-    taken, recording = _first_with_kernels(_in_order(traces))
-    others = [trace for trace in traces if trace.path != taken.path]
-    return replace(recording, quality=(*recording.quality, *_told(taken, others)))
+    taken, recording, refused = _first_with_kernels(_in_order(traces))
+    refused |= {trace.path for trace in traces if trace.is_broken}
+    others = [trace for trace in traces if trace.path not in {taken.path, *refused}]
+    lost = _lost(traces, refused)
+    return replace(recording, quality=(*recording.quality, *lost, *_told(taken, others)))
 
 
-def _first_with_kernels(traces: list[_Trace]) -> tuple[_Trace, Recording]:
+def _first_with_kernels(traces: list[_Trace]) -> tuple[_Trace, Recording, set[Path]]:
+    """The trace that is taken, what is in it, and the files before it that cannot be read."""
     first: tuple[_Trace, Recording] | None = None
+    refused: set[Path] = set()
     refusal: UnreadableError | None = None
     for trace in traces:
         try:
             recording = read_file(trace.path)
         except UnreadableError as error:
+            refused.add(trace.path)
             refusal = refusal or error
             continue
-        if (recording.device.kind == DeviceKind.KERNEL).any():
-            return trace, recording
         first = first or (trace, recording)
+        if (recording.device.kind == DeviceKind.KERNEL).any():
+            first = trace, recording
+            break
     if first is None:
         raise refusal or UnreadableError("no trace could be read", RECORD_HINT)
-    return first
+    return *first, refused
+
+
+def _lost(traces: list[_Trace], refused: set[Path]) -> tuple[Quality, ...]:
+    """Files that cannot be read, and ranks of which the folder holds no trace."""
+    told = [f"{path.name} cannot be read" for path in sorted(refused)]
+    ranks = {trace.rank for trace in traces if trace.rank is not None}
+    size = max((trace.world_size or 0 for trace in traces), default=0)
+    known = max(size, *ranks, 0) if len(traces) > 1 and ranks else 0
+    if known <= MOST_RANKS:
+        told += [f"no trace of rank {rank}" for rank in range(known) if rank not in ranks]
+    if not told:
+        return ()
+    named = ", ".join(told[:MAX_NAMED]) + (", ..." if len(told) > MAX_NAMED else "")
+    message = f"Of {counted(len(told), 'rank')} nothing is known: {named}. Collect them again."
+    return (Quality("lost-ranks", "warning", len(told), message),)
 
 
 def _told(taken: _Trace, others: list[_Trace]) -> tuple[Quality, ...]:

@@ -180,7 +180,7 @@ def _recording(path: Path, collector: _Collector, metadata: Metadata, losses: Lo
         table.join() for table in (rows.host, rows.device, rows.python, rows.waits)
     )
     _require_rows(path, collector, iter((host, device, python, waits)))
-    losses = replace(losses, device_rows=length(device))
+    losses = replace(losses, device_rows=length(device), host_rows=length(host))
     misdated = drop_misdated(host, device, python, waits)
     overlong = drop_overlong(host, device)
     duplicates.order_host(host)

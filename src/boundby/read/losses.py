@@ -25,7 +25,7 @@ class Losses:
         mended: Strings and numbers rewritten to legal JSON.
         unknown: Complete events of a category that is not known.
         signatures: Operators whose arguments were not kept, for want of room.
-        misdated: Rows left out for their time, of ``device_rows`` device rows in all.
+        misdated: Rows left out for their time, of ``device_rows`` and ``host_rows`` rows in all.
         overlong: Device rows left out for their duration.
         repeats: Rows written twice.
     """
@@ -39,6 +39,7 @@ class Losses:
     signatures: int = 0
     misdated: Misdated = field(default_factory=Misdated)
     device_rows: int = 0
+    host_rows: int = 0
     overlong: int = 0
     repeats: int = 0
 
@@ -76,7 +77,7 @@ def _mended(losses: Losses) -> Quality | None:
     if not losses.mended:
         return None
     values = counted(losses.mended, "value")
-    message = f"{values} repaired that JSON forbids: control or stray characters, NaN, not UTF-8."
+    message = f"{values} repaired that JSON forbids: stray characters or commas, NaN, not UTF-8."
     return Quality("repaired", "info", losses.mended, message)
 
 
@@ -84,7 +85,9 @@ def _misdated(losses: Losses) -> Quality | None:
     found = losses.misdated
     if not found.total:
         return None
-    severity: Severity = "fatal" if found.device > FATAL_SHARE * losses.device_rows else "warning"
+    is_grave = found.device > FATAL_SHARE * losses.device_rows
+    is_grave |= found.host > FATAL_SHARE * losses.host_rows
+    severity: Severity = "fatal" if is_grave else "warning"
     at_zero = f", {found.at_zero} of them at time 0" if found.at_zero else ""
     message = (
         f"{counted(found.total, 'event')} ({found.device} of {losses.device_rows} device events) "

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from boundby.read import checks_device, checks_host, checks_join
+from boundby.read import checks_clock, checks_device, checks_extent, checks_host, checks_join
+from boundby.read.correlations import with_unique_ids
 from boundby.read.facts import Facts, derive_facts
 from boundby.read.recording import Quality, Recording
 
@@ -19,6 +20,12 @@ CHECKS: tuple[Callable[[Facts], Quality | None], ...] = (
     checks_device.find_too_little_work,
     checks_device.find_stream_overlap,
     checks_device.find_unrecorded_graphs,
+    checks_extent.find_outlasting,
+    checks_extent.find_crossing,
+    checks_extent.find_one_long,
+    checks_extent.find_no_length,
+    checks_clock.find_early_returns,
+    checks_clock.find_late_clock,
     checks_join.find_kernels_before_launch,
     checks_join.find_kernels_without_launch,
     checks_join.find_earlier_kernels,
@@ -33,7 +40,11 @@ CHECKS: tuple[Callable[[Facts], Quality | None], ...] = (
 
 
 def inspect(recording: Recording) -> Recording:
-    """The recording with the findings of all checks added, gravest first."""
+    """The recording, each launch with an id of its own and the findings of all checks added.
+
+    Findings are ordered gravest first.
+    """
+    recording = with_unique_ids(recording)
     facts = derive_facts(recording)
     found = [finding for check in CHECKS if (finding := check(facts)) is not None]
     known = {finding.id for finding in recording.quality}

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from boundby.read.events import Event, EventDecoder, NotEventsError
-from boundby.read.lexical import BOUNDARY, event_extent, is_tail
+from boundby.read.lexical import event_extent, is_tail
 
 _BAD_NUMBER = rb"(?:[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?)(?:\(\w*\))?"
 _BAD_NUMBERS = re.compile(_BAD_NUMBER)
@@ -17,8 +17,13 @@ _STRING_OR_BAD_NUMBER = re.compile(
 )
 """A string (an unfinished one at the end included) or a number that JSON does not have."""
 _ILLEGAL_IN_STRING = re.compile(
-    rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<stray>\\)|(?P<control>[\x00-\x1f])'
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb'|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<stray>\\)|(?P<control>[\x00-\x1f])'
 )
+"""Escapes: pairs of surrogates, a surrogate alone, legal ones, strays; and control characters."""
+_SEPARATOR = re.compile(rb"\}[\s,]*\{")
+"""What separates two events in text whose commas are lost or doubled, and in any other."""
 _EVENT_START = re.compile(rb'\s*\{\s*"(?:ph|name|cat)"\s*:')
 _CONTROL = bytes(range(0x20))
 _REPLACED = re.compile("\ufffd+")
@@ -51,6 +56,8 @@ def _mend_encoding(text: bytes) -> tuple[bytes, int]:
 
 
 def _legal(match: re.Match[bytes]) -> bytes:
+    if match["half"]:
+        return b"\\ufffd"
     if match["stray"]:
         return b"\\\\"
     return b" " if match["control"] else match.group()
@@ -128,6 +135,7 @@ class Salvager:
         while at < len(self._pieces):
             tried = self._read_event(at)
             if tried > 0:
+                saved.mended += self._follows_oddly(at)
                 at += tried
                 self._is_between_events = True
                 continue
@@ -142,6 +150,12 @@ class Salvager:
             at += 1
             self._is_between_events = False
         return saved
+
+    def _follows_oddly(self, at: int) -> bool:
+        """Whether anything but one comma stands before this piece and the one before it."""
+        if not at:
+            return False
+        return self._text[self._pieces[at - 1][1] : self._pieces[at][0]].count(b",") != 1
 
     def _shows_event(self, text: bytes) -> bool:
         """Whether ``text`` starts with an event; after a loss it may start inside one."""
@@ -208,7 +222,7 @@ def salvage(text: bytes, decoder: EventDecoder, *, is_last: bool) -> Salvage:
 
 
 def _pieces(text: bytes) -> list[tuple[int, int]]:
-    cuts = [(match.start() + 1, match.end() - 1) for match in BOUNDARY.finditer(text)]
+    cuts = [(match.start() + 1, match.end() - 1) for match in _SEPARATOR.finditer(text)]
     starts = [0, *(start for _, start in cuts)]
     ends = [*(end for end, _ in cuts), len(text)]
     return list(zip(starts, ends, strict=True))

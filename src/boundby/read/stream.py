@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Protocol, cast
+from typing import BinaryIO, Protocol, cast
 
 PIECE_BYTES = 1 << 20
 COMPRESSED_BYTES = 1 << 16
-"""Small, since the output of one step is lost when the compressed bytes turn out damaged."""
+"""Small, since this much is read again, byte by byte, when the compressed bytes are damaged."""
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
+
+
+Watcher = Callable[[int, int], None]
+"""Told how many bytes of a file are read, and how many it has."""
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Tell someone how far files are read inside the block."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 class _Inflater(Protocol):
@@ -52,28 +69,73 @@ class Pieces:
             compressed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
             file.seek(0)
             step = COMPRESSED_BYTES if compressed else self._piece_bytes
-            raw = iter(lambda: file.read(step), b"")
-            yield from self._inflate(raw) if compressed else raw
+            blocks = _told(iter(lambda: file.read(step), b""), self._path)
+            yield from self._inflate(file, blocks) if compressed else blocks
 
-    def _inflate(self, raw: Iterator[bytes]) -> Iterator[bytes]:
+    def _inflate(self, file: BinaryIO, blocks: Iterator[bytes]) -> Iterator[bytes]:
         new_inflater, errors = _inflaters()
         inflater: _Inflater | None = None
-        for block in raw:
+        begin = given = 0
+        for block in blocks:
             data = block
             while data:
                 if inflater is None:
                     if not data.startswith(GZIP_MAGIC[: len(data)]):
                         return  # Padding after the last member is legal.
                     inflater = new_inflater()
+                    begin, given = file.tell() - len(data), 0
                 try:
                     out = inflater.decompress(data, self._piece_bytes)
                 except errors:
                     self.cut_short = True
+                    yield from self._before_damage(file, begin, given)
                     return
                 if out:
+                    given += len(out)
                     yield out
                 if inflater.eof:
                     data, inflater = inflater.unused_data, None
                 else:
                     data = inflater.unconsumed_tail
         self.cut_short = inflater is not None
+
+    def _before_damage(self, file: BinaryIO, begin: int, given: int) -> Iterator[bytes]:
+        """What a member that begins at ``begin`` holds before its damage, but what was given.
+
+        An inflater gives nothing of a call that fails, so near the end it is fed byte by byte.
+        """
+        damaged = file.tell()
+        file.seek(begin)
+        inflater = zlib.decompressobj(_GZIP_WINDOW)
+        rest = bytearray()
+        try:
+            while file.tell() < damaged:
+                is_near = damaged - file.tell() <= COMPRESSED_BYTES
+                data = file.read(1 if is_near else min(COMPRESSED_BYTES, damaged - file.tell()))
+                while data and not inflater.eof:
+                    out = inflater.decompress(data, self._piece_bytes)
+                    data = inflater.unconsumed_tail
+                    skipped = min(given, len(out))
+                    given -= skipped
+                    rest += out[skipped:]
+                    if len(rest) >= self._piece_bytes:
+                        yield bytes(rest[: self._piece_bytes])
+                        del rest[: self._piece_bytes]
+        except zlib.error:
+            pass
+        if rest:
+            yield bytes(rest)
+
+
+def _told(blocks: Iterator[bytes], path: Path) -> Iterator[bytes]:
+    """The same blocks; whoever watches is told of each, and at the end that all is read."""
+    watcher = _watcher.get()
+    if watcher is None:
+        yield from blocks
+        return
+    done, size = 0, path.stat().st_size
+    for block in blocks:
+        done += len(block)
+        yield block
+        watcher(min(done, size - 1), size)
+    watcher(size, size)

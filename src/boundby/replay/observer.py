@@ -107,6 +107,7 @@ def host_prior(timeline: Timeline, program: Program) -> HostPrior:
         return HostPrior(1.0, 1.0, 1.0)
     speed = launch_speed(timeline) ** SPEED_POWER
     clean = min(submitting, _cost_of_launches(timeline, program) * speed) + GAP_FACTOR * python
+    clean = min(clean, submitting + python)
     share = clean / (submitting + python)
     scale = clean / sum(int(observed[kind]) * WEIGHT.get(kind, 1.0) for kind in COMPUTED_HOST)
     high = max(HOST_RANGE[1], (1.0 - (1.0 - PROBE_RANGE) * (1.0 - share)) / share)

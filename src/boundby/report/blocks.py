@@ -194,7 +194,7 @@ def tree(diagnosis: Diagnosis, space: Space) -> list[Line]:
 
 def following(diagnosis: Diagnosis, space: Space) -> list[Line]:
     """The commands to type next and what each of them can see."""
-    commands = [(sanitize.shown(each.command), each.question) for each in diagnosis.next]
+    commands = [(sanitize.command(each.command), each.question) for each in diagnosis.next]
     short = [len(command) for command, _ in commands if len(command) < space.width // 2]
     column = max(short, default=0)
     body: list[Line] = []

@@ -49,6 +49,10 @@ def changes(diagnosis: Diagnosis, space: Space) -> list[Line]:
     return lines
 
 
+FREE = "none"
+"""A price that is stated where every price is, and takes no line in the short report."""
+
+
 def _first(diagnosis: Diagnosis, paying: Sequence[Prescription], space: Space) -> list[Line]:
     if paying:
         return section("do first", _in_full(diagnosis, paying[0], space))
@@ -60,7 +64,9 @@ def _first(diagnosis: Diagnosis, paying: Sequence[Prescription], space: Space) -
 def _in_full(diagnosis: Diagnosis, change: Prescription, space: Space) -> list[Line]:
     name = Span(sanitize.shown(change.id), "id")
     costs = "; ".join(
-        f"{kind}: {sanitize.shown(text)}" for kind, text in vars(change.costs).items() if text
+        f"{kind}: {sanitize.shown(text)}"
+        for kind, text in vars(change.costs).items()
+        if text and text != FREE
     )
     most = None if space.detail else COST_LINES_SHOWN
     return [

@@ -152,7 +152,7 @@ def _quality(analysis: KernelAnalysis, room: int) -> list[Line]:
 
 def _following(analysis: KernelAnalysis, room: int) -> list[Line]:
     steps: Sequence[tuple[str, str]] = [
-        (sanitize.shown(step.command), sanitize.shown(step.question)) for step in analysis.next
+        (sanitize.command(step.command), sanitize.shown(step.question)) for step in analysis.next
     ]
     column = max((len(command) for command, _ in steps), default=0) + 2
     body: list[Line] = []

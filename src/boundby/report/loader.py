@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import msgspec
 
 from boundby.bench.loader import LoaderResult, Pass
-from boundby.report import numbers
+from boundby.report import host_memory, numbers
 from boundby.report.bench import as_json, time
 from boundby.report.layout import LABEL_WIDTH, Line, Span, line, paragraph, section
+from boundby.report.markdown import text
 from boundby.report.terminal import Look, draw
 from boundby.units import NS_PER_MS
 
@@ -34,6 +35,7 @@ def render(found: LoaderResult, look: Look) -> str:
         *section("first", paragraph(_first(found), width)),
         *section("stages", [line(row) for row in _stages(measured)]),
         *section("memory", [line(row) for row in _memory(found)]),
+        *section("host mem", host_memory.rows(found.host, width) if found.host else []),
         *section("settings", _sweep(found)),
         *section("best", [line(_best(found), "code")]),
         *section("notes", [row for note in found.notes for row in paragraph(note, width, "dim")]),
@@ -56,7 +58,10 @@ def markdown(found: LoaderResult) -> str:
     ]
     head = ["| settings | batch | first batch | samples/s |", "| --- | ---: | ---: | ---: |"]
     title = f"# Loader: {WORDS[found.answer]}{_against(found)}"
-    return "\n".join([title, "", *head, *rows, "", f"Best: `{_best(found)}`"]) + "\n"
+    best = ["", f"Best: `{_best(found)}`"]
+    host = [f"- `{fact.id}`: {text(fact.text)}" for fact in found.host.facts] if found.host else []
+    host = ["", "## Memory of the host", "", *host] if host else []
+    return "\n".join([title, "", *head, *rows, *best, *host]) + "\n"
 
 
 def _against(found: LoaderResult) -> str:
@@ -113,12 +118,7 @@ def _memory(found: LoaderResult) -> Iterator[str]:
     growth = each.growth_bytes or 0
     where = "a worker" if each.settings.workers else "the process"
     text = f"{each.private_bytes / 2**20:.3g} MiB of its own in {where}"
-    if growth > GROWS and each.settings.workers:
-        text += (
-            f", {growth / 2**20:.3g} MiB more at the end: reference counts copy the pages of "
-            "Python lists; hold them as arrays"
-        )
-    yield text
+    yield text + (f", {growth / 2**20:.3g} MiB more at the end" if growth > GROWS else "")
 
 
 def _sweep(found: LoaderResult) -> list[Line]:

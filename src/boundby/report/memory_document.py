@@ -16,7 +16,9 @@ from boundby.memory.diagnose import MemoryDiagnosis
 from boundby.memory.facts import Fact, Place
 from boundby.memory.fragmentation import Fragmentation
 from boundby.memory.growth import Growth
+from boundby.memory.history import Refusal
 from boundby.memory.message import TextDiagnosis
+from boundby.memory.pace import Pace
 from boundby.memory.peak import Holder, Peak
 from boundby.memory.pictures import SegmentMap, Timeline
 from boundby.memory.remedies import Remedy
@@ -34,12 +36,16 @@ def encode(
     diagnosis: MemoryDiagnosis | TextDiagnosis, path: str, *, on_one_line: bool = False
 ) -> str:
     """The document as ASCII text that ends in a newline."""
-    if isinstance(diagnosis, TextDiagnosis):
-        values = text_document(diagnosis, path)
-    else:
-        values = snapshot_document(diagnosis)
+    values = document(diagnosis, path)
     text = json.dumps(values, indent=None if on_one_line else 2, allow_nan=False)
     return text.replace("\x7f", "\\u007f") + "\n"
+
+
+def document(diagnosis: MemoryDiagnosis | TextDiagnosis, path: str) -> Object:
+    """The document as plain values."""
+    if isinstance(diagnosis, TextDiagnosis):
+        return text_document(diagnosis, path)
+    return snapshot_document(diagnosis)
 
 
 def snapshot_document(diagnosis: MemoryDiagnosis) -> Object:
@@ -54,13 +60,16 @@ def snapshot_document(diagnosis: MemoryDiagnosis) -> Object:
         "device": diagnosis.device,
         "devices": [asdict(each) for each in diagnosis.devices],
         "verdict": _verdict(diagnosis.verdict),
-        "oom": None
-        if refusal is None
-        else {
-            "event": refusal.moment,
-            "bytes": refusal.size,
-            "device_free_bytes": refusal.device_free,
-        },
+        "time": _pace(diagnosis.pace),
+        "oom": None if refusal is None else _refusal(refusal),
+        "refusals": [
+            _refusal(each)
+            | {
+                "live_bytes": case.history.live_at(each.moment),
+                "reserved_bytes": case.history.reserved_at(each.moment),
+            }
+            for each in case.history.refusals
+        ],
         "steps": {"count": len(case.steps), "source": case.steps.source},
         "peak": _peak(case.peak),
         "composition": [_share(share, case.peak.reserved) for share in case.composition],
@@ -91,7 +100,9 @@ def text_document(diagnosis: TextDiagnosis, path: str) -> Object:
         "device": message.gpu,
         "devices": [],
         "verdict": _verdict(diagnosis.verdict),
+        "time": _pace(diagnosis.pace),
         "oom": {"event": None, "bytes": message.requested, "device_free_bytes": message.free},
+        "refusals": [],
         "steps": None,
         "peak": None,
         "composition": [],
@@ -130,6 +141,18 @@ def _verdict(verdict: Verdict) -> Object:
         "because": list(verdict.because),
         "undecided_reason": verdict.undecided_reason,
     }
+
+
+def _refusal(refusal: Refusal) -> Object:
+    return {
+        "event": refusal.moment,
+        "bytes": refusal.size,
+        "device_free_bytes": refusal.device_free,
+    }
+
+
+def _pace(pace: Pace | None) -> Object | None:
+    return None if pace is None else {"class": pace.name, "device_busy": pace.busy}
 
 
 def _place(place: Place) -> Object:
@@ -216,6 +239,7 @@ def _remedy(remedy: Remedy) -> Object:
         "saves_bytes": remedy.saves,
         "stop_when": remedy.stop_when,
         "costs": asdict(remedy.costs),
+        "trade": {"pays": remedy.pays, "why": remedy.trade},
         "where": [_place(place) for place in remedy.where],
     }
 

@@ -7,35 +7,40 @@ from boundby.memory.facts import size_text
 from boundby.memory.message import TextDiagnosis
 from boundby.report import numbers
 from boundby.report.markdown import code, table, text
-from boundby.report.memory_text import place
+from boundby.report.memory_text import PAYS, place
 from boundby.topics import summary
 
 
-def render(diagnosis: MemoryDiagnosis | TextDiagnosis) -> str:
-    """The whole report, ending in a newline."""
+def render(diagnosis: MemoryDiagnosis | TextDiagnosis, title: str = "", level: str = "#") -> str:
+    """The whole report, ending in a newline.
+
+    Args:
+        title: What stands before the class in the first heading.
+        level: The mark of the first heading; further ones lie below it.
+    """
     verdict = diagnosis.verdict
     strength = f", {verdict.strength}" if verdict.strength else ""
     parts = [
         [
-            f"# {verdict.name}{strength}",
+            f"{level} {title}{verdict.name}{strength}",
             "",
             text(verdict.undecided_reason or summary(verdict.name)),
         ],
         [f"Cause: {code(verdict.cause)}."] if verdict.cause else [],
     ]
     if isinstance(diagnosis, MemoryDiagnosis):
-        parts += [_composition(diagnosis), _holders(diagnosis)]
+        parts += [_composition(diagnosis, level), _holders(diagnosis, level)]
     facts = [[code(fact.id), text(fact.text), fact.trust] for fact in diagnosis.evidence]
-    parts.append(_section("Because", table(["fact", "value", "trust"], facts)))
-    parts += [_remedies(diagnosis)]
+    parts.append(_section(f"{level}# Because", table(["fact", "value", "trust"], facts)))
+    parts += [_remedies(diagnosis, level)]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def _section(title: str, body: list[str]) -> list[str]:
-    return [f"## {title}", "", *body] if body else []
+    return [title, "", *body] if body else []
 
 
-def _composition(diagnosis: MemoryDiagnosis) -> list[str]:
+def _composition(diagnosis: MemoryDiagnosis, level: str) -> list[str]:
     case = diagnosis.case
     whole = case.peak.reserved or 1
     rows = [
@@ -43,10 +48,10 @@ def _composition(diagnosis: MemoryDiagnosis) -> list[str]:
         for share in case.composition
         if share.bytes is not None
     ]
-    return _section("Made of", table(["part", "size", "share", "confidence"], rows))
+    return _section(f"{level}# Made of", table(["part", "size", "share", "confidence"], rows))
 
 
-def _holders(diagnosis: MemoryDiagnosis) -> list[str]:
+def _holders(diagnosis: MemoryDiagnosis, level: str) -> list[str]:
     rows = []
     for holder in diagnosis.case.peak.holders:
         origin = holder.origin
@@ -56,15 +61,15 @@ def _holders(diagnosis: MemoryDiagnosis) -> list[str]:
             else text(origin.op or origin.phase.name.lower())
         )
         rows.append([where, holder.part, str(holder.blocks), size_text(holder.bytes)])
-    return _section("Held by", table(["line", "part", "blocks", "size"], rows))
+    return _section(f"{level}# Held by", table(["line", "part", "blocks", "size"], rows))
 
 
-def _remedies(diagnosis: MemoryDiagnosis | TextDiagnosis) -> list[str]:
+def _remedies(diagnosis: MemoryDiagnosis | TextDiagnosis, level: str) -> list[str]:
     body: list[str] = []
     for remedy in diagnosis.prescriptions:
         saves = f", saves up to {size_text(remedy.saves)}" if remedy.saves else ""
         body += [
-            f"### {remedy.id}{saves}",
+            f"{level}## {remedy.id}{saves}",
             "",
             text(remedy.title),
             "",
@@ -77,4 +82,7 @@ def _remedies(diagnosis: MemoryDiagnosis | TextDiagnosis) -> list[str]:
             f"{name}: {price}" for name, price in vars(remedy.costs).items() if price
         )
         body += [text(f"Costs: {prices}. Stop when {remedy.stop_when}."), ""]
-    return _section("Do", body)
+        body += [text(f"{PAYS[remedy.pays].capitalize()}: {remedy.trade}."), ""] * bool(
+            remedy.trade
+        )
+    return _section(f"{level}# Do", body)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 
 from boundby.memory.diagnose import MemoryDiagnosis
 from boundby.memory.message import TextDiagnosis
+from boundby.shell import quoted
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class NextCommand:
 
 def next_commands(diagnosis: MemoryDiagnosis) -> tuple[NextCommand, ...]:
     """At most three commands, the most useful first."""
-    path = shlex.quote(diagnosis.source.path)
+    path = quoted(diagnosis.source.path)
     explain = NextCommand(
         f"boundby explain {diagnosis.verdict.name}", "what this verdict means, when to stop"
     )

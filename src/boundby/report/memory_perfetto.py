@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
 from boundby.memory.history import History
+from boundby.report.perfetto import as_trace
 
 MOST_POINTS = 50_000
 NS_PER_US = 1000
@@ -49,4 +48,4 @@ def counters(history: History) -> str:
         }
         for refusal in history.refusals
     ]
-    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}) + "\n"
+    return as_trace(events)

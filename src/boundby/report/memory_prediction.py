@@ -6,8 +6,9 @@ import json
 from dataclasses import asdict
 
 from boundby.memory.facts import size_text
-from boundby.memory.predict import Checkpointed, Prediction
+from boundby.memory.predict import CONTEXT, WORKSPACE, Prediction
 from boundby.memory.recipes import RECIPES
+from boundby.memory.recompute import SELECTIVE, Checkpointed
 from boundby.report import numbers
 from boundby.report.layout import BLANK, LABEL_WIDTH, Line, Span, lead, line, paragraph, section
 from boundby.report.sanitize import shown
@@ -38,6 +39,9 @@ def _document(prediction: Prediction) -> dict[str, object]:
         "bytes_per_sample": prediction.per_sample,
         "compiled_bytes": {"low": prediction.compiled_low, "high": prediction.compiled_high},
         "largest_batch": [{"device": name, "batch": batch} for name, batch in prediction.largest],
+        "workspace_bytes": WORKSPACE,
+        "static_input_bytes": prediction.static_inputs,
+        "cache_bytes_per_token": prediction.cache_per_token,
         "checkpointing": [asdict(each) for each in prediction.checkpointed],
         "recipes": [
             {
@@ -69,6 +73,7 @@ def _rows(prediction: Prediction, columns: int) -> list[Line]:
         if prediction.checkpointed
         else []
     )
+    lines += [BLANK, *section("besides", _besides(prediction, width))]
     lines += [BLANK, *section("a weight", _recipes(prediction))]
     return lines
 
@@ -94,16 +99,35 @@ def _checkpointing(prediction: Prediction, width: int) -> list[Line]:
     body: list[Line] = []
     for each in prediction.checkpointed:
         saved = prediction.step.peak - each.peak
-        text = f"{_which(each)}: {size_text(each.peak)}, saves {size_text(saved)}"
-        text += f", about {each.time_share:.0%} more time"
+        text = f"{_which(each)}: {size_text(each.peak)}, saves {size_text(saved)}, "
+        price = each.time_share
+        text += "all but products again" if price is None else f"about {price:.0%} more time"
+        advice = each.advice
+        if advice.pays is not None:
+            text += f"; {'pays' if advice.pays else 'does not pay'}: {advice.reason}"
         body += paragraph(text, width)
-    note = "pays only where the room buys a faster batch: boundby explain checkpointing"
-    return [*body, *paragraph(note, width, "dim")]
+    if all(each.advice.pays is None for each in prediction.checkpointed):
+        note = "pays only where the room buys a faster batch: give --time-class or --trace, and "
+        note += "--capacity"
+        body += paragraph(note, width, "dim")
+    return body
+
+
+def _besides(prediction: Prediction, width: int) -> list[Line]:
+    text = f"{size_text(WORKSPACE)} of cuBLAS workspaces are in the peak, {size_text(CONTEXT)} of "
+    text += "CUDA context are not; a CUDA graph keeps "
+    text += f"{size_text(prediction.static_inputs)} of static inputs for itself"
+    if prediction.cache_per_token is not None:
+        text += f"; generation keeps {size_text(prediction.cache_per_token)} of keys and values a "
+        text += "token and sequence"
+    return paragraph(text, width)
 
 
 def _which(each: Checkpointed) -> str:
     if each.every == 1:
         return f"all {each.blocks} blocks"
+    if each.every == SELECTIVE:
+        return f"selective in all {each.blocks} blocks"
     return f"all but every {each.every}. of {each.blocks} blocks"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from boundby.memory.composition import Share
 from boundby.memory.diagnose import MemoryDiagnosis
-from boundby.memory.facts import Fact, Place, size_text
+from boundby.memory.facts import Place, size_text
 from boundby.memory.message import TextDiagnosis
 from boundby.memory.remedies import Remedy
 from boundby.memory.verdicts import Verdict
@@ -33,6 +33,7 @@ HOLDERS_SHOWN = 5
 REMEDIES_SHOWN = 4
 BAR_WIDTH = 24
 LEAST_SHOWN = 0.005
+PAYS = {True: "pays", False: "does not pay", None: "whether it pays"}
 
 
 @dataclass(frozen=True)
@@ -63,41 +64,43 @@ def _groups(
     diagnosis: MemoryDiagnosis, canvas: Canvas, pictures: Pictures, *, detail: bool
 ) -> Iterable[list[Line]]:
     width = canvas.width
-    yield _verdict(diagnosis.verdict, width)
-    yield [*_memory(diagnosis, width), *_others(diagnosis, width)]
+    yield verdict(diagnosis.verdict, width)
+    yield [*figures(diagnosis, width), *_others(diagnosis, width)]
     if pictures.curve and len(diagnosis.case.history.events):
         yield section("over time", curve(diagnosis.timeline, canvas))
-    yield section("made of", _composition(diagnosis.case.composition))
-    yield section("held by", _holders(diagnosis, width))
-    yield section("because", _facts(diagnosis.evidence, diagnosis.verdict, width, detail=detail))
-    yield _remedies(diagnosis.prescriptions, width, detail=detail)
+    yield composition(diagnosis.case.composition)
+    yield holders(diagnosis, width)
+    yield because(diagnosis, width, detail=detail)
+    yield remedies(diagnosis.prescriptions, width, detail=detail)
     if pictures.map:
         yield section("segments", segments(diagnosis.segments, canvas))
-    yield section("quality", _quality(diagnosis.quality, width))
-    yield section("next", _next(next_commands(diagnosis), width))
+    yield quality(diagnosis.quality, width)
+    yield following(next_commands(diagnosis), width)
 
 
 def _text_groups(diagnosis: TextDiagnosis, width: int, *, detail: bool) -> Iterable[list[Line]]:
-    yield _verdict(diagnosis.verdict, width)
+    yield verdict(diagnosis.verdict, width)
     message = diagnosis.message
     where = f"line {message.line}" + (f", rank {message.rank}" if message.rank is not None else "")
     count = sum(each.count for each in diagnosis.messages)
     text = f"{message.backend}, {where}; {count} in the text, {len(diagnosis.messages)} different"
     yield section("message", paragraph(text, width))
-    yield section("because", _facts(diagnosis.evidence, diagnosis.verdict, width, detail=True))
-    yield _remedies(diagnosis.prescriptions, width, detail=detail)
-    yield section("next", _next(next_for_text(diagnosis), width))
+    yield because(diagnosis, width, detail=True)
+    yield remedies(diagnosis.prescriptions, width, detail=detail)
+    yield following(next_for_text(diagnosis), width)
 
 
-def _verdict(verdict: Verdict, width: int) -> list[Line]:
-    rest = f", {verdict.strength}" if verdict.strength else ""
-    rest += f"; cause: {verdict.cause}" if verdict.cause else ""
-    meaning = verdict.undecided_reason or summary(verdict.name)
-    body = lead(Span(verdict.name, "class"), rest, width)
-    return section("verdict", [*body, *paragraph(meaning, width)])
+def verdict(found: Verdict, width: int, label: str = "verdict") -> list[Line]:
+    """The class, its strength and cause, and what it means."""
+    rest = f", {found.strength}" if found.strength else ""
+    rest += f"; cause: {found.cause}" if found.cause else ""
+    meaning = found.undecided_reason or summary(found.name)
+    body = lead(Span(found.name, "class"), rest, width)
+    return section(label, [*body, *paragraph(meaning, width)])
 
 
-def _memory(diagnosis: MemoryDiagnosis, width: int) -> list[Line]:
+def figures(diagnosis: MemoryDiagnosis, width: int, label: str = "memory") -> list[Line]:
+    """Most in use and reserved, what was refused, and the steps."""
     case = diagnosis.case
     peak = int(case.history.live_curve.max())
     head = Span(size_text(peak), "strong")
@@ -116,7 +119,7 @@ def _memory(diagnosis: MemoryDiagnosis, width: int) -> list[Line]:
         if len(case.steps)
         else "; no steps found"
     )
-    return section("memory", lead(head, rest, width))
+    return section(label, lead(head, rest, width))
 
 
 def _others(diagnosis: MemoryDiagnosis, width: int) -> list[Line]:
@@ -130,7 +133,8 @@ def _others(diagnosis: MemoryDiagnosis, width: int) -> list[Line]:
     return section("device", paragraph(f"{diagnosis.device} of {'; '.join(told)}", width, "dim"))
 
 
-def _composition(shares: tuple[Share, ...]) -> list[Line]:
+def composition(shares: tuple[Share, ...]) -> list[Line]:
+    """What the memory is made of, part by part."""
     whole = sum(share.bytes or 0 for share in shares if share.part != "context") or 1
     body: list[Line] = []
     for share in shares:
@@ -142,10 +146,11 @@ def _composition(shares: tuple[Share, ...]) -> list[Line]:
         body.append(
             (Span(row), Span(bar.ljust(BAR_WIDTH), "device"), Span(f"  {share.confidence}", "dim"))
         )
-    return body
+    return section("made of", body)
 
 
-def _holders(diagnosis: MemoryDiagnosis, width: int) -> list[Line]:
+def holders(diagnosis: MemoryDiagnosis, width: int) -> list[Line]:
+    """The lines that hold most, and what they hold."""
     body: list[Line] = []
     for holder in diagnosis.case.peak.holders[:HOLDERS_SHOWN]:
         origin = holder.origin
@@ -158,7 +163,7 @@ def _holders(diagnosis: MemoryDiagnosis, width: int) -> list[Line]:
         text += f" of {sanitize.shown(origin.op)}" if origin.op and origin.place else ""
         text += f"; {where}" + (f"; {holder.shape}" if holder.shape else "")
         body += entry(Span(size_text(holder.bytes), "strong"), text, width, column=10, most=2)
-    return body
+    return section("held by", body)
 
 
 def place(where: Place) -> str:
@@ -166,8 +171,10 @@ def place(where: Place) -> str:
     return sanitize.shown(f"{where.function}, {where.file}:{where.line}")
 
 
-def _facts(facts: tuple[Fact, ...], verdict: Verdict, width: int, *, detail: bool) -> list[Line]:
-    chosen = facts if detail else tuple(fact for fact in facts if fact.id in verdict.because)
+def because(diagnosis: MemoryDiagnosis | TextDiagnosis, width: int, *, detail: bool) -> list[Line]:
+    """The facts that the verdict rests on; with ``detail`` all of them."""
+    facts, told = diagnosis.evidence, diagnosis.verdict.because
+    chosen = facts if detail else tuple(fact for fact in facts if fact.id in told)
     column = max((len(fact.id) for fact in chosen), default=0) + 2
     body: list[Line] = []
     for fact in chosen:
@@ -175,21 +182,23 @@ def _facts(facts: tuple[Fact, ...], verdict: Verdict, width: int, *, detail: boo
         text += f" ({place(fact.where[0])})" if fact.where else ""
         text += "" if fact.trust == "measured" else f" [{fact.trust}]"
         body += entry(Span(fact.id, "id"), text, width, column=column)
-    return body
+    return section("because", body)
 
 
-def _remedies(remedies: tuple[Remedy, ...], width: int, *, detail: bool) -> list[Line]:
+def remedies(chosen: tuple[Remedy, ...], width: int, *, detail: bool) -> list[Line]:
+    """What to do: the first in full, with ``detail`` all."""
     lines: list[Line] = []
-    for number, remedy in enumerate(remedies):
+    for number, remedy in enumerate(chosen):
         if number and not detail:
             break
         lines += section("do first" if not number else "then", _remedy(remedy, width))
-    if detail or len(remedies) < 2:  # noqa: PLR2004 -- one is shown in full
+    if detail or len(chosen) < 2:  # noqa: PLR2004 -- one is shown in full
         return lines
-    column = max(len(remedy.id) for remedy in remedies[1:]) + 2
+    column = max(len(remedy.id) for remedy in chosen[1:]) + 2
     body: list[Line] = []
-    for remedy in remedies[1:REMEDIES_SHOWN]:
+    for remedy in chosen[1:REMEDIES_SHOWN]:
         price = f" (time: {remedy.costs.time})" if remedy.costs.time else ""
+        price += f"; {PAYS[remedy.pays]}: {remedy.trade}" if remedy.trade else ""
         body += entry(Span(remedy.id, "id"), remedy.title + price, width, column=column)
     return [*lines, *section("then", body)]
 
@@ -203,28 +212,31 @@ def _remedy(remedy: Remedy, width: int) -> list[Line]:
     body += [line(f"    {row}", "code") for row in remedy.how.splitlines()]
     prices = "; ".join(f"{name}: {text}" for name, text in vars(remedy.costs).items() if text)
     body += paragraph(f"costs: {prices}", width) if prices else []
+    body += paragraph(f"{PAYS[remedy.pays]}: {remedy.trade}", width) if remedy.trade else []
     return [*body, *paragraph(f"stop when {remedy.stop_when}", width)]
 
 
-def _quality(findings: tuple[Quality, ...], width: int) -> list[Line]:
+def quality(findings: tuple[Quality, ...], width: int) -> list[Line]:
+    """What weakens the answer."""
     body: list[Line] = []
     for finding in findings:
         head = Span(f"{finding.severity}: {finding.id}  ", finding.severity)
         body += entry(head, sanitize.shown(finding.message), width, column=len(head.text))
-    return body
+    return section("quality", body)
 
 
-def _next(commands: tuple[NextCommand, ...], width: int) -> list[Line]:
+def following(commands: tuple[NextCommand, ...], width: int, label: str = "next") -> list[Line]:
+    """What to type next."""
     column = min(max((len(each.command) for each in commands), default=0) + 2, width // 2)
     body: list[Line] = []
     for each in commands:
         if len(each.command) + 2 > column:
-            body.append((Span(sanitize.shown(each.command), "command"),))
+            body.append((Span(sanitize.command(each.command), "command"),))
             continue
         body.append(
             (
-                Span(sanitize.shown(each.command).ljust(column), "command"),
+                Span(sanitize.command(each.command).ljust(column), "command"),
                 Span(each.question, "dim"),
             )
         )
-    return body
+    return section(label, body)

@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 
+from boundby.capture.device_memory import DeviceMemory
 from boundby.capture.findings import LiveRun
 from boundby.diagnose import Diagnosis
 from boundby.report.document import OUTSIDE_ASCII, SCHEMA_VERSION, document, tool_version
 from boundby.report.document import _escape as escape
 from boundby.report.document import _plain_number as plain_number
+from boundby.report.memory_document import document as memory_document
 from boundby.report.run_text import NO_TRACE
 from boundby.report.sanitize import private, well_formed
 
@@ -21,9 +23,10 @@ LEFT_OUT = frozenset({"facts", "live"})
 """Members of a run that stand elsewhere: facts among the evidence."""
 
 
-def encode(run: LiveRun, diagnosis: Diagnosis | None) -> str:
+def encode(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None = None) -> str:
     """The document as ASCII text that ends in a newline."""
     whole = document(diagnosis) if diagnosis else _without_trace()
+    whole["memory"] = memory_document(memory, run.folder) if memory else None
     raw = msgspec.json.encode({**whole, "live": live(run)}, enc_hook=plain_number)
     return OUTSIDE_ASCII.sub(escape, msgspec.json.format(raw, indent=2).decode("utf-8")) + "\n"
 

@@ -8,7 +8,7 @@ from boundby.capture.clocks import Clocks, PassRow, WarmUp
 from boundby.capture.findings import LiveRun, LoaderRow, MemoryRow
 from boundby.capture.lines import LineRow, LoopRow, SplitRow, WaitRow
 from boundby.evidence.facts import Place
-from boundby.report import numbers, sanitize
+from boundby.report import host_memory, numbers, sanitize
 from boundby.report.layout import Line, Span, entry, line, paragraph, section
 
 GIB = 1 << 30
@@ -42,7 +42,8 @@ def details(run: LiveRun, width: int, *, all_of_it: bool) -> Iterator[list[Line]
     yield section("loop", table(map(loop_row, run.loop[:most]), width))
     yield section("waits", waits(run.waits[:most], width, on_device=run.device is not None))
     yield section("loader", paragraph(loader(run.loader), width) if run.loader else [])
-    yield section("memory", paragraph(memory(run.memory), width) if run.memory else [])
+    yield section("allocator", paragraph(memory(run.memory), width) if run.memory else [])
+    yield section("host mem", host_memory.rows(run.host_memory, width) if run.host_memory else [])
 
 
 def what_ran(run: LiveRun) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from boundby.capture.device_memory import DeviceMemory
 from boundby.capture.findings import LiveRun
 from boundby.diagnose import Diagnosis
-from boundby.report import blocks, roofline_table, run_sections, tables
+from boundby.report import blocks, roofline_table, run_memory, run_sections, tables
 from boundby.report.layout import BLANK, LABEL_WIDTH, Line, line, paragraph, section
+from boundby.report.memory_pictures import Canvas
 from boundby.report.terminal import Look, draw
 from boundby.report.text import BLOCK, SLIVER, Tables
 
@@ -17,13 +19,23 @@ NO_TRACE = (
 )
 
 
-def render(run: LiveRun, diagnosis: Diagnosis | None, look: Look, wanted: Tables) -> str:
-    """The whole report, ending in a newline."""
+def render(
+    run: LiveRun,
+    diagnosis: Diagnosis | None,
+    look: Look,
+    wanted: Tables,
+    memory: DeviceMemory | None = None,
+) -> str:
+    """The whole report, ending in a newline; the memory first where that ended the program."""
     width = look.width - LABEL_WIDTH
     space = blocks.Space(width, detail=look.detail)
     if look.unicode:
         space = blocks.Space(width, BLOCK, SLIVER, look.detail)
     groups = [*_verdict(diagnosis, space, width), run_sections.measured(run, width)]
+    if memory is not None:
+        canvas = Canvas(width, look.unicode)
+        found = [*run_memory.groups(memory, canvas, detail=look.detail)]
+        groups = [*found, *groups] if _ran_out(run) else [*groups, *found]
     groups += run_sections.details(run, width, all_of_it=look.detail)
     if diagnosis is not None:
         groups += _tables(diagnosis, look, wanted)
@@ -32,6 +44,11 @@ def render(run: LiveRun, diagnosis: Diagnosis | None, look: Look, wanted: Tables
     for group in filter(None, groups):
         lines += [BLANK, *group] if lines else group
     return draw(lines, look)
+
+
+def _ran_out(run: LiveRun) -> bool:
+    """Whether the program ended for want of memory."""
+    return bool(run.ending.message) and run.ending.exception is not None
 
 
 def _verdict(diagnosis: Diagnosis | None, space: blocks.Space, width: int) -> list[list[Line]]:

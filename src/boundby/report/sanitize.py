@@ -25,6 +25,8 @@ HOME = re.compile(
 )
 """A home folder: its name is mostly a person's. Where homes are mounted is told by its path."""
 
+QUOTED_HOME = re.compile(r"\$?'~(/)")
+
 CAST = re.compile(r"\((?:unsigned )?(?:bool|char|short|int|long)(?: long)?\)")
 """What a demangler writes before a template argument that is a number."""
 
@@ -73,6 +75,11 @@ def private(text: str) -> str:
 def shown(text: str) -> str:
     """What a report may show of a text that came from a recording."""
     return visible(private(text))
+
+
+def command(text: str) -> str:
+    """A command that can be typed as it is shown: ``~`` stands outside of quotes."""
+    return QUOTED_HOME.sub(r"~\1'", shown(text))
 
 
 def well_formed(text: str) -> str:

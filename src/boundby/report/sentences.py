@@ -203,6 +203,11 @@ def _edit(diagnosis: Diagnosis, change: Prescription) -> WhatIf | None:
     return next((edit for edit in diagnosis.what_if if edit.id == change.edit), None)
 
 
+def is_larger_batch(edit: str) -> bool:
+    """Whether the step of an edit works on more samples than that of today."""
+    return LARGER_BATCH.fullmatch(edit) is not None
+
+
 def samples(change: Prescription) -> int:
     """How many times the samples of today the replayed step works on; 0 where on the same."""
     found = LARGER_BATCH.fullmatch(change.edit or "")

@@ -31,9 +31,12 @@ def previous_end(stream: Ints, start: Ints, end: Ints) -> Ints:
 
 
 def queue_delay(delay: Ints, onto_empty: npt.NDArray[np.bool_]) -> QueueDelay:
-    """Percentiles of kernel start minus launch start over launches onto an empty queue."""
+    """Percentiles of kernel start minus launch start over launches onto an empty queue.
+
+    A negative one is unknown: the clocks disagree, which ``kernel-before-launch`` tells.
+    """
     empty = delay[onto_empty]
     if not len(empty):
         return QueueDelay(None, None)
     p50, p99 = percentiles(empty, (50, 99))
-    return QueueDelay(us(p50), us(p99))
+    return QueueDelay(*(us(delay) if delay >= 0 else None for delay in (p50, p99)))

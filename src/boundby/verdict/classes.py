@@ -60,9 +60,11 @@ def class_of(part: Part) -> BoundClass:
 
 
 def runner_up(shares: Mapping[Part, float], lead: Part) -> RunnerUp | None:
-    """The class of the largest part that would name another one."""
+    """The class of the largest part of known kind that would name another one."""
     ranked = sorted(shares, key=lambda part: _weight(shares, part), reverse=True)
     for part in ranked:
+        if part == "device-other":
+            continue
         if class_of(part) != class_of(lead) and shares[part] > 0:
             return RunnerUp(class_of(part), shares[part])
     return None

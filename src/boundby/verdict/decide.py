@@ -48,7 +48,6 @@ BECAUSE: dict[Part, tuple[str, ...]] = {
         "fp32-products",
         "small-kernels",
         "mfu",
-        "queue-delay",
     ),
     "device-memory": (
         "device-busy",
@@ -59,13 +58,33 @@ BECAUSE: dict[Part, tuple[str, ...]] = {
         "cast-traffic",
         "chain-traffic",
         "special-bound",
-        "queue-delay",
     ),
     "device-other": ("device-busy",),
     "device-copy": ("device-copy", "device-busy"),
     "device-communication": ("device-communication", "device-busy"),
 }
 """Ids of the evidence each part rests on; those the recording lacks are left out."""
+
+
+WEAKENING = frozenset(
+    {
+        "bad-clock",
+        "crossing-events",
+        "early-return",
+        "late-clock",
+        "no-length",
+        "one-long-event",
+        "outlasting-events",
+        "shared-ids",
+    }
+)
+"""Findings that leave a verdict weak at best where they are warnings: its device time is open."""
+
+
+UNKNOWN_WORK = (
+    "the device sets the step, but none of its work is of a known kind: neither kernel names nor "
+    "shapes tell what holds it up; record with record_shapes=True"
+)
 
 
 @frozen
@@ -100,6 +119,11 @@ def voiding(quality: Sequence[Quality]) -> str | None:
     return next((q.message for q in quality if q.severity == "fatal"), None)
 
 
+def weakens(quality: Sequence[Quality]) -> bool:
+    """Whether a finding leaves a verdict on this recording weak at best."""
+    return any(q.severity == "warning" and q.id in WEAKENING for q in quality)
+
+
 def decide(outlook: Outlook, causes: Mapping[str, str], known: frozenset[str]) -> Verdict:
     """Name the class.
 
@@ -109,6 +133,8 @@ def decide(outlook: Outlook, causes: Mapping[str, str], known: frozenset[str]) -
     """
     shares = shares_of(outlook.clean)
     lead = leading_part(shares)
+    if not shares[lead]:
+        return undecided(UNKNOWN_WORK)
     name = class_of(lead)
     return Verdict(
         name=name,

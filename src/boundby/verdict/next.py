@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 from boundby.frozen import frozen
+from boundby.shell import quoted
 from boundby.verdict.decision import Verdict
 
 
@@ -42,10 +42,10 @@ def next_commands(
         return (NextCommand("boundby explain undecided", "what to record for a verdict"),)
     explain = NextCommand(f"boundby explain {verdict.name}", "what this class means, when to stop")
     tables = NextCommand(
-        f"boundby trace {shlex.quote(path)} --ops 15", "operators: which calls take the time"
+        f"boundby trace {quoted(path)} --ops 15", "operators: which calls take the time"
     )
     roofs = NextCommand(
-        f"boundby trace {shlex.quote(path)} --roofline",
+        f"boundby trace {quoted(path)} --roofline",
         "roofs: what each operator reaches and loses",
     )
     kernel = ROCPROF if device and AMD.search(device) else NCU

@@ -5,17 +5,9 @@ import pytest
 
 from boundby.memory.checkpointing import advise
 from boundby.memory.facts import size_text
-from boundby.memory.host import (
-    HostMemory,
-    Sample,
-    dataset_fact,
-    growth_facts,
-    host_memory,
-    offload_limit,
-    pinned_fact,
-    read_processes,
-)
+from boundby.memory.pace import Pace
 from boundby.memory.recipes import BY_ID, RECIPES, KeyValueCache, sharded, training_bytes
+from boundby.memory.remedies import EVERY
 from boundby.memory.shapes import elements, score_shape, square
 from boundby.memory.trend import trend
 
@@ -79,41 +71,55 @@ def test_long_series_keep_their_slope():
 
 
 def test_checkpointing_pays_where_nothing_else_fits():
-    assert advise(fits=False, batch=8, larger_batch=16, time_class=None).pays is True
+    assert advise(fits=False, pace=None).pays is True
 
 
 def test_checkpointing_is_a_loss_on_a_busy_device():
-    found = advise(
-        fits=True, batch=64, larger_batch=128, time_class="compute-bound", device_share=0.97
-    )
+    found = advise(fits=True, pace=Pace("compute-bound", 0.97), grows=2.0)
 
     assert found.pays is False
     assert found.gain == pytest.approx(-0.23, abs=0.01)
 
 
 def test_checkpointing_pays_where_a_larger_batch_is_free():
-    found = advise(fits=True, batch=8, larger_batch=32, time_class="launch-bound", device_share=0.1)
+    found = advise(fits=True, pace=Pace("launch-bound", 0.1), grows=4.0)
 
     assert found.pays is True
     assert found.gain == pytest.approx(3.0)
+    assert "the device is the limit then" not in found.reason
 
 
-def test_without_the_time_nobody_knows():
-    assert advise(fits=True, batch=8, larger_batch=32, time_class=None).pays is None
+def test_checkpointing_that_moves_the_class_says_so():
+    found = advise(fits=True, pace=Pace("launch-bound", 0.4), grows=4.0)
+
+    assert found.pays is True
+    assert "the device is the limit then" in found.reason
+
+
+def test_a_larger_batch_that_fits_without_recomputation_is_the_better_one():
+    """The device is the limit at 2.5 times the batch, and three times fit as it is."""
+    found = advise(fits=True, pace=Pace("launch-bound", 0.4), grows=12.0, grows_anyway=3.0)
+
+    assert found.pays is False
+    assert found.gain == pytest.approx(1 / 1.3 - 1, abs=0.01)
+
+
+def test_without_the_time_or_the_device_nobody_knows():
+    assert advise(fits=True, pace=None, grows=4.0).pays is None
+    assert advise(fits=True, pace=Pace("launch-bound", 0.1)).pays is None
+    assert advise(fits=True, pace=Pace("launch-bound"), grows=4.0).pays is None
 
 
 def test_the_case_study_at_batch_64_does_not_pay():
     """On an H200: 2195 samples per second without, 2045 at twice the batch with checkpointing."""
-    found = advise(
-        fits=True,
-        batch=64,
-        larger_batch=128,
-        time_class="launch-bound",
-        device_share=0.97,
-        price=0.19,
-    )
+    found = advise(fits=True, pace=Pace("launch-bound", 0.97), grows=2.0, price=0.19)
 
     assert found.pays is False
+
+
+@pytest.mark.parametrize("remedy", EVERY, ids=lambda remedy: remedy.id)
+def test_every_remedy_states_its_price_in_time(remedy):
+    assert remedy.costs.time
 
 
 @pytest.mark.parametrize(
@@ -138,39 +144,3 @@ def test_scores_are_told_by_queries_beside_them():
     assert square(4 * 81) == 9
     assert square(4 * 80) is None
     assert elements(8) == "2 fp32 or 4 bf16 or fp16 values"
-
-
-def samples(unique, *, is_worker):
-    return [Sample(7, at, size * MIB, size * MIB, is_worker) for at, size in enumerate(unique)]
-
-
-def test_a_worker_that_levels_off_copies_on_write():
-    (fact,) = growth_facts(samples([100, 180, 240, 280, 300, 305, 306, 307], is_worker=True))
-
-    assert fact.id == "host-worker-growth"
-    assert "levels off: pages copied on write" in fact.text
-
-
-def test_a_process_that_does_not_level_off_leaks():
-    (fact,) = growth_facts(samples(range(100, 900, 100), is_worker=False))
-
-    assert fact.id == "host-growth"
-    assert "does not level off" in fact.text
-    assert growth_facts(samples([100] * 8, is_worker=False)) == ()
-
-
-def test_what_a_loader_locks_and_whether_data_fit():
-    host = HostMemory(total=16 * GIB, available=8 * GIB)
-
-    assert "too much" in pinned_fact(GIB, prefetch=4, workers=4, host=host).text
-    assert "too much" not in pinned_fact(MIB, prefetch=4, workers=4, host=host).text
-    assert "fits in memory" in dataset_fact(4 * GIB, host).text
-    assert "does not fit" in dataset_fact(6 * GIB, host).text
-    assert offload_limit(0.1, 40 * GB, host) == 2 * GB
-
-
-def test_without_psutil_nothing_is_measured(monkeypatch):
-    monkeypatch.setattr("boundby.memory.host.is_known", lambda: False)
-
-    assert host_memory() is None
-    assert read_processes(1) == []

@@ -3,6 +3,7 @@
 import numpy as np
 
 from boundby.memory.lifetimes import BEFORE
+from boundby.report.memory_document import document
 
 MIB = 1 << 20
 
@@ -141,3 +142,17 @@ def test_the_curves_never_fall_below_zero(world, history, stack):
 
     assert np.all(found.live_curve >= 0)
     assert np.all(found.reserved_curve >= found.live_curve)
+
+
+def test_the_state_at_each_refusal_is_told(world, judged, stack):
+    """Two requests fail, at 30 and at 10 MiB in use: the verdict is about the last."""
+    first = world.alloc(30, stack["user"](3))
+    world.refuse(500)
+    world.free(first)
+    world.alloc(10, stack["user"](4))
+    world.refuse(400, device_free_mib=7)
+    told = document(judged(world), "memory.pickle")["refusals"]
+
+    assert [row["bytes"] >> 20 for row in told] == [500, 400]
+    assert [row["live_bytes"] >> 20 for row in told] == [30, 10]
+    assert [row["device_free_bytes"] >> 20 for row in told] == [0, 7]

@@ -321,6 +321,11 @@ def test_every_file_of_the_folder_is_listed_under_its_own_name():
     assert len(RULES) == len(files)
 
 
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_change_states_its_price_in_memory(rule):
+    assert rule.costs.memory
+
+
 @pytest.mark.parametrize("identity", CASES)
 def test_it_says_all_a_user_must_know(identity):
     rule = BY_ID[identity]

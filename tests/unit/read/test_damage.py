@@ -61,7 +61,12 @@ def test_numbers_json_does_not_have_cost_nothing(sound, read_damaged):
 
 @pytest.mark.parametrize(
     ("kind", "prefix"),
-    [("control", "  "), ("backslash", "D:\\Work\\"), ("latin1", "caf\N{REPLACEMENT CHARACTER} ")],
+    [
+        ("control", "  "),
+        ("backslash", "D:\\Work\\"),
+        ("latin1", "caf\N{REPLACEMENT CHARACTER} "),
+        ("surrogate", "\N{REPLACEMENT CHARACTER} "),
+    ],
 )
 def test_a_broken_name_is_repaired_and_said(sound, read_damaged, kind, prefix):
     recording = read_damaged(kind)
@@ -70,6 +75,14 @@ def test_a_broken_name_is_repaired_and_said(sound, read_damaged, kind, prefix):
     expected = [prefix + name if name.startswith("aten::") else name for name in sound_names]
     assert [recording.names[name] for name in recording.host.name] == expected
     assert np.array_equal(recording.device.start, sound[1].device.start)
+    assert findings(recording) == {**findings(sound[1]), "repaired": "info"}
+
+
+@pytest.mark.parametrize("kind", ["no_commas", "double_commas"])
+def test_events_without_or_with_too_many_commas_are_all_read(sound, read_damaged, kind):
+    recording = read_damaged(kind)
+
+    assert all_rows(recording) == all_rows(sound[1])
     assert findings(recording) == {**findings(sound[1]), "repaired": "info"}
 
 
@@ -129,5 +142,5 @@ def test_nothing_to_read_is_refused_in_one_line(read_damaged, kind):
     assert refusal.value.hint
 
 
-def test_there_are_21_kinds():
-    assert len(damage.KINDS) == 21
+def test_there_are_24_kinds():
+    assert len(damage.KINDS) == 24

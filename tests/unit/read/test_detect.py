@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import sqlite3
 
 import pytest
@@ -160,3 +161,20 @@ def test_two_traces_in_one_file_are_both_read(tmp_path):
 
     assert len(recording.device) == 60
     assert "unreadable-events" in {q.id for q in recording.quality}
+
+
+def test_a_pipe_is_refused_with_what_to_do_instead(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(UnreadableError, match="is a pipe") as refused:
+        read_recording(tmp_path / "pipe")
+    assert "> trace.json" in refused.value.hint
+
+
+def test_stdin_is_refused_but_a_file_of_its_name_is_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnreadableError, match="not read from stdin"):
+        read_recording("-")
+
+    training_steps().write(tmp_path / "-")
+    assert len(read_recording("-").device) == 30

@@ -110,3 +110,50 @@ def test_an_unreadable_trace_is_passed_over(tmp_path):
     write(tmp_path, "rank1.json")
 
     assert read_recording(tmp_path).caliber.rank == 1
+
+
+def lost(recording):
+    return next((q.message for q in recording.quality if q.id == "lost-ranks"), "")
+
+
+def test_a_folder_whose_only_trace_cannot_be_read_says_why(tmp_path):
+    (tmp_path / "rank0.json").write_bytes(b"PK")
+
+    with pytest.raises(UnreadableError, match=r"rank0\.json is (no|not|of no)"):
+        read_recording(tmp_path)
+
+
+def test_a_rank_that_cannot_be_read_is_named(tmp_path):
+    write(tmp_path, "rank1.json")
+    (tmp_path / "rank0.json").write_bytes(b"")
+    recording = read_recording(tmp_path)
+
+    assert recording.caliber.rank == 1
+    assert "rank0.json cannot be read" in lost(recording)
+
+
+def test_a_broken_rank_behind_the_one_that_is_taken_is_named(tmp_path):
+    write(tmp_path, "rank0.json")
+    (tmp_path / "rank1.json").write_bytes(b"")
+
+    assert "rank1.json cannot be read" in lost(read_recording(tmp_path))
+
+
+def test_a_rank_that_is_missing_between_others_is_named(tmp_path):
+    for rank in (0, 1, 3):
+        write(tmp_path, f"rank{rank}.json")
+
+    assert "no trace of rank 2" in lost(read_recording(tmp_path))
+
+
+def test_ranks_that_the_world_size_promises_are_named(tmp_path):
+    for rank in range(6):
+        write(tmp_path, f"{rank}.json", rank=rank)
+
+    assert "no trace of rank 6, no trace of rank 7" in lost(read_recording(tmp_path))
+
+
+def test_one_trace_of_many_ranks_is_no_loss(tmp_path):
+    write(tmp_path, "trace.json", rank=3)
+
+    assert lost(read_recording(tmp_path)) == ""

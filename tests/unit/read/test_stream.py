@@ -63,11 +63,25 @@ def test_a_cut_gzip_gives_what_it_holds_and_says_so(tmp_path, kept):
 
 
 @pytest.mark.usefixtures("_inflater")
-def test_a_broken_gzip_gives_what_came_before(tmp_path):
+@pytest.mark.parametrize("at", [2_000, 60_000, 70_000, 200_000])
+def test_a_broken_gzip_gives_what_came_before(tmp_path, at):
+    """To within one block of the compression, which is coded as a whole."""
     content = bytearray(gzip.compress(TEXT))
-    content[200_000:200_100] = b"\xff" * 100
+    content[at : at + 100] = b"\xff" * 100
 
     text, cut_short = read(tmp_path / "a", bytes(content))
 
     assert cut_short
-    assert text[:100_000] == TEXT[:100_000]
+    assert len(text) > at
+    assert text[:at] == TEXT[:at]
+
+
+@pytest.mark.usefixtures("_inflater")
+def test_a_second_member_that_is_broken_gives_what_came_before(tmp_path):
+    second = bytearray(gzip.compress(TEXT))
+    second[3_000:3_100] = b"\xff" * 100
+
+    text, cut_short = read(tmp_path / "a", gzip.compress(b"first" * 99) + bytes(second))
+
+    assert cut_short
+    assert text.startswith(b"first" * 99 + TEXT[:3_000])

@@ -45,6 +45,14 @@ def test_small_operators_take_less_without_the_profiler():
     assert found.step.estimate < diagnosis_of(trace).steps.steady_ms
 
 
+def test_the_profiler_makes_no_host_faster():
+    """Python between launches that hide no bookkeeping: nothing is added to what was recorded."""
+    trace = recorded(lambda w: [(w.python(400), w.launch(2)) for _ in range(20)])
+    found = calibrated(trace)
+
+    assert found.step.estimate <= diagnosis_of(trace).steps.steady_ms
+
+
 def test_a_device_bound_step_takes_what_it_took():
     trace = recorded(lambda w: [w.op(20, kernel=100) for _ in range(20)])
 

@@ -3,6 +3,7 @@
 import pytest
 
 from boundby.report.sanitize import cells, cut, fit, kernel, private, shown, visible, well_formed
+from boundby.report.sanitize import command as shown_command
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,18 @@ def test_what_is_not_printable_is_written_out(hostile, safe):
 )
 def test_home_folders_do_not_name_their_owner(recorded, reported):
     assert private(recorded) == reported
+
+
+@pytest.mark.parametrize(
+    ("command", "typed"),
+    [
+        ("boundby trace /home/alice/trace.json --ops 15", "boundby trace ~/trace.json --ops 15"),
+        ("boundby trace '/home/alice/my trace.json'", "boundby trace ~/'my trace.json'"),
+        ("boundby trace 'a b.json'", "boundby trace 'a b.json'"),
+    ],
+)
+def test_a_command_stays_one_that_can_be_typed(command, typed):
+    assert shown_command(command) == typed
 
 
 def test_shown_does_both():

@@ -3,6 +3,7 @@ import pytest
 
 from boundby.timeline.measure import measure_device
 from boundby.timeline.queue import depth_at, previous_end
+from boundby.timeline.summary import QueueDelay
 from builders import Trace
 from worlds import World, timeline_of
 
@@ -63,3 +64,14 @@ def test_without_device_work_nothing_is_said():
     assert device.ms_per_step is None
     assert device.shares is None
     assert device.queue_delay_us.p50 is None
+
+
+def test_a_delay_is_never_negative_although_clocks_may_disagree():
+    trace = Trace()
+    trace.step(1, at=0, dur=1000)
+    for row in range(12):
+        trace.submit("early", at=row * 50 + 10, start=row * 50 + 3, dur=10)
+    timeline = timeline_of(trace)
+
+    assert measure_device(timeline).queue_delay_us == QueueDelay(None, None)
+    assert "kernel-before-launch" in {finding.id for finding in timeline.recording.quality}

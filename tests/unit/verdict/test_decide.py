@@ -198,6 +198,7 @@ def test_strength_of_a_device_class(clean, ends, strength):
             id="another part of the same class is none",
         ),
         pytest.param({"compute": 100}, None, id="nothing else there"),
+        pytest.param({"compute": 40, "other": 60}, None, id="work of unknown kind is no class"),
     ],
 )
 def test_the_runner_up_is_the_next_class_that_is_there(shares, second):
@@ -205,6 +206,20 @@ def test_the_runner_up_is_the_next_class_that_is_there(shares, second):
     found = runner_up(given, leading_part(given))
 
     assert found == (second and RunnerUp(second.name, pytest.approx(second.share)))
+
+
+def test_a_device_whose_work_is_all_of_unknown_kind_has_no_class():
+    verdict = decided(step(other=100))
+
+    assert verdict.name == "undecided"
+    assert "of a known kind" in verdict.undecided_reason
+    assert verdict.runner_up is None
+
+
+def test_how_fast_a_kernel_starts_decides_no_device_class():
+    verdict = decided(step(compute=100), known=["device-busy", "queue-delay"])
+
+    assert verdict.because == ("device-busy",)
 
 
 def test_a_verdict_rests_on_the_evidence_at_hand_alone():

@@ -215,7 +215,7 @@ def healthy(launches=12):
     trace.step(1, at=0, dur=50 * launches)
     for number in range(launches):
         op = trace.op("aten::mul", at=50 * number, dur=40)
-        trace.submit("kernel", at=50 * number + 5, start=50 * number + 15, dur=20, op=op)
+        trace.submit(ELEMENTWISE, at=50 * number + 5, start=50 * number + 15, dur=20, op=op)
     return trace
 
 

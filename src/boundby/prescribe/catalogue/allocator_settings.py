@@ -44,5 +44,8 @@ RULE = Rule(
     risk=Risk.SHAPES,
     edit="no_allocator_calls",
     answers=("allocator",),
-    costs=Costs(shapes="not with every way of sharing memory between processes"),
+    costs=Costs(
+        memory="less reserved: segments grow as they are needed",
+        shapes="not with every way of sharing memory between processes",
+    ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import at, share, waits
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
@@ -49,4 +50,5 @@ RULE = Rule(
     most=most,
     answers=("host-copy",),
     no_estimate="the operators around these copies are not told from others",
+    costs=Costs(memory="the constants stay on the device"),
 )

@@ -45,5 +45,8 @@ RULE = Rule(
     most=most,
     answers=("layout",),
     no_estimate="other kernels are chosen for the other layout",
-    costs=Costs(shapes="operators that know no channels_last turn it back"),
+    costs=Costs(
+        memory="none once converted; a second copy while it is",
+        shapes="operators that know no channels_last turn it back",
+    ),
 )

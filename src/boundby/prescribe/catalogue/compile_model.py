@@ -69,6 +69,7 @@ RULE = Rule(
     edit=EDIT,
     answers=("cast",),
     costs=Costs(
+        memory="mostly less: what is fused is not kept; with CUDA graphs a private pool",
         numerics="rounding only",
         shapes="each new shape may compile again",
         compile="seconds to minutes at start",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import of_device, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
@@ -40,4 +41,5 @@ RULE = Rule(
     risk=Risk.NONE,
     most=most,
     no_estimate="trials are not told from the convolutions they are for",
+    costs=Costs(memory="less: no workspaces for trials"),
 )

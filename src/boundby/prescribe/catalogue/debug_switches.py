@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -47,4 +48,5 @@ RULE = Rule(
     turn=Turn.SWITCH,
     risk=Risk.NONE,
     no_estimate="the recording was made under the switch",
+    costs=Costs(memory="none"),
 )

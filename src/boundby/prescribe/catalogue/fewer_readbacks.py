@@ -5,6 +5,7 @@ from __future__ import annotations
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.prediction import Prediction, without_waits
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import at, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
@@ -48,4 +49,5 @@ RULE = Rule(
     edit="no_sync",
     predict=predict,
     answers=("item",),
+    costs=Costs(memory="none"),
 )

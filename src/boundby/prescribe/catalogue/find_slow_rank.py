@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.collectives import exposed, is_exposed
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -35,4 +36,5 @@ RULE = Rule(
     risk=Risk.NONE,
     no_estimate="a recording of one rank does not tell sending from waiting",
     answers=("communication-bound",),
+    costs=Costs(memory="none"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import NOTICEABLE, millis, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
@@ -33,4 +34,5 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
     no_estimate="it finds the waits and removes none",
+    costs=Costs(memory="none"),
 )

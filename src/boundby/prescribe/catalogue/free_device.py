@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import DEVICE, HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -33,4 +34,5 @@ RULE = Rule(
     turn=Turn.SWITCH,
     risk=Risk.NONE,
     no_estimate="what the other process takes is not in this recording",
+    costs=Costs(memory="none"),
 )

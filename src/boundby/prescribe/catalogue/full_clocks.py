@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import of_device
 from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
 
@@ -44,4 +45,5 @@ RULE = Rule(
     risk=Risk.NONE,
     most=most,
     no_estimate="kernels that wait for memory do not follow the clock",
+    costs=Costs(memory="none"),
 )

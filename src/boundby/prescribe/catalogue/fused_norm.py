@@ -51,5 +51,8 @@ RULE = Rule(
     risk=Risk.SHAPES,
     most=most,
     no_estimate="no measured twin of this change exists to predict it from",
-    costs=Costs(numerics="rounding; sums inside are fp32"),
+    costs=Costs(
+        memory="less: results inside the norm are not kept",
+        numerics="rounding; sums inside are fp32",
+    ),
 )

@@ -43,5 +43,9 @@ RULE = Rule(
     most=most,
     fit=fit,
     answers=("optimizer",),
-    costs=Costs(numerics="rounding only", shapes="floating-point parameters on the device"),
+    costs=Costs(
+        memory="less: no temporaries of the size of the parameters",
+        numerics="rounding only",
+        shapes="floating-point parameters on the device",
+    ),
 )

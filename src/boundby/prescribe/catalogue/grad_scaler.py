@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import DEVICE, Risk, Rule, Turn
 
 HOW = """\
@@ -35,4 +36,5 @@ RULE = Rule(
     turn=Turn.SWITCH,
     risk=Risk.NONE,
     no_estimate="it is about what is learned, not about time",
+    costs=Costs(memory="none"),
 )

@@ -52,5 +52,9 @@ RULE = Rule(
     most=most,
     answers=("guard", "graph-break"),
     no_estimate="guards are not told from other Python",
-    costs=Costs(shapes="control flow on values must go", compile="longer: the graph is larger"),
+    costs=Costs(
+        memory="none beyond that of compiling",
+        shapes="control flow on values must go",
+        compile="longer: the graph is larger",
+    ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -39,4 +40,5 @@ RULE = Rule(
     risk=Risk.NONE,
     edit="no_allocator_calls",
     answers=("allocator",),
+    costs=Costs(memory="the cache stays reserved"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from boundby.evidence.words import often
 from boundby.prescribe.case import Case
 from boundby.prescribe.prediction import Prediction, without_waits
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import PAYS, at, over, waits
 from boundby.prescribe.rule import Risk, Rule, Turn
 
@@ -41,4 +42,5 @@ RULE = Rule(
     edit="no_sync",
     predict=predict,
     answers=("explicit-sync",),
+    costs=Costs(memory="none"),
 )

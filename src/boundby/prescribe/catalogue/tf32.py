@@ -62,5 +62,5 @@ RULE = Rule(
     fit=fit,
     answers=("precision",),
     is_sure=is_sure,
-    costs=Costs(numerics="products keep 10 bits of the mantissa; sums stay fp32"),
+    costs=Costs(memory="none", numerics="products keep 10 bits of the mantissa; sums stay fp32"),
 )

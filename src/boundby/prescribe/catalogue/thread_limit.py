@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.rule import HOST, Risk, Rule, Turn
 
 HOW = """\
@@ -44,4 +45,5 @@ RULE = Rule(
     turn=Turn.OUT_OF_LOOP,
     risk=Risk.NONE,
     no_estimate="what threads lose to each other is not in a recording of one process",
+    costs=Costs(memory="none"),
 )

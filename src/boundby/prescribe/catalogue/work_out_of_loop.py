@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boundby.prescribe.case import Case
+from boundby.prescribe.prescription import Costs
 from boundby.prescribe.readings import at, millis, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
@@ -42,4 +43,5 @@ RULE = Rule(
     risk=Risk.SHAPES,
     edit="no_python",
     answers=("python-bound",),
+    costs=Costs(memory="none"),
 )

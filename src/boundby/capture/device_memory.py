@@ -1,0 +1,59 @@
+"""The verdict on device memory of a run, from what its folder holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from boundby.capture.findings import LiveRun
+from boundby.diagnosis import Diagnosis
+from boundby.errors import BoundbyError
+from boundby.memory.diagnose import MemoryDiagnosis, diagnose
+from boundby.memory.message import TextDiagnosis, diagnose_text
+from boundby.memory.pace import Pace
+from boundby.memory.pointers import read_pointers
+from boundby.read.capture_folder import POINTERS, SNAPSHOT
+from boundby.read.memory_snapshot import read_snapshot
+from boundby.read.oom_message import read_oom_messages
+
+DeviceMemory = MemoryDiagnosis | TextDiagnosis
+
+
+def pace_of(diagnosis: Diagnosis | None) -> Pace | None:
+    """What bounds the step in time, where the run could tell."""
+    if diagnosis is None or diagnosis.verdict.name == "undecided":
+        return None
+    return Pace(diagnosis.verdict.name, diagnosis.device.busy_share_unprofiled)
+
+
+def read_device_memory(
+    run: LiveRun, pace: Pace | None
+) -> tuple[DeviceMemory | None, tuple[str, ...]]:
+    """The verdict, and what went wrong on the way to it.
+
+    By the snapshot where there is one that tells, else by torch's own message. None where the run
+    has neither: then nothing is known of its memory but the figures at the ends of steps.
+    """
+    known, problems = _by_snapshot(run, pace)
+    if known is not None and known.verdict.name != "undecided":
+        return known, problems
+    message = _by_message(run.ending.message, pace)
+    return (message if message and message.verdict.name != "undecided" else known), problems
+
+
+def _by_snapshot(run: LiveRun, pace: Pace | None) -> tuple[MemoryDiagnosis | None, tuple[str, ...]]:
+    folder = Path(run.folder)
+    file, side = folder / SNAPSHOT, folder / POINTERS
+    if not file.is_file():
+        return None, ()
+    capacity = run.memory.capacity if run.memory else run.ending.capacity
+    try:
+        names = read_pointers(side) if side.is_file() else None
+        snapshot = read_snapshot(file)
+        return diagnose(snapshot, capacity=capacity, names=names, pace=pace), ()
+    except BoundbyError as error:
+        return None, (f"the snapshot of the memory tells nothing: {error}",)
+
+
+def _by_message(text: str, pace: Pace | None) -> TextDiagnosis | None:
+    messages = read_oom_messages(text)
+    return diagnose_text(messages, text, pace) if messages else None
