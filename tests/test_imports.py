@@ -19,7 +19,7 @@ HEAVY = {"torch", "pandas", "polars", "scipy", "jinja2", "matplotlib", "plotly",
 DRAWING = {"rich", "click", "jinja2"}
 """Only the report and the command line may draw."""
 
-BASE = ("units", "intervals", "statistics", "errors", "topics", "frozen", "distribution")
+BASE = ("units", "intervals", "statistics", "errors", "topics", "frozen", "distribution", "shell")
 LAYERS = ("read", "memory", "roofline", "timeline", "replay", "evidence", "verdict", "prescribe")
 """From the bottom up; import-linter checks every pair, this one the order of loading."""
 
