@@ -44,15 +44,23 @@ def test_no_generated_page_is_written_by_hand():
     assert set(WRITTEN) & set(GENERATED) == set()
 
 
+PICTURES = {".png", ".svg"}
+
+
+def leads_somewhere(page, target):
+    """Whether a link of a page leads to a page and one of its headings, or to a picture."""
+    path, _, anchor = target.partition("#")
+    there = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
+    if Path(there).suffix in PICTURES:
+        return (DOCS / there).is_file()
+    return there in EVERY and (not anchor or anchor in ANCHORS[there])
+
+
 def dead_links(page):
-    """Links of a page that lead to no page, or to no heading of it."""
-    for target in LINK.findall(FENCES.sub("", EVERY[page])):
-        path, _, anchor = target.partition("#")
-        there = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
-        if re.match(r"[a-z]+://", target):
-            continue
-        if there not in EVERY or (anchor and anchor not in ANCHORS[there]):
-            yield f"{page}: {target}"
+    """Links of a page that lead nowhere; those to other sites are not followed."""
+    targets = LINK.findall(FENCES.sub("", EVERY[page]))
+    inside = [target for target in targets if not re.match(r"[a-z]+://", target)]
+    return [f"{page}: {target}" for target in inside if not leads_somewhere(page, target)]
 
 
 def test_links_lead_to_pages_and_headings():
@@ -60,11 +68,14 @@ def test_links_lead_to_pages_and_headings():
 
 
 def test_a_dead_link_would_be_found(monkeypatch):
-    text = "[a](none.md) [b](start/jvm.md#none) [c](#here) [d](start/jvm.md)\n\n## Here\n"
+    text = (
+        "[a](none.md) [b](start/jvm.md#none) [c](#here) [d](start/jvm.md) ![](no.png)\n\n## Here\n"
+    )
     monkeypatch.setitem(EVERY, "some.md", text)
     monkeypatch.setitem(ANCHORS, "some.md", anchors(text))
 
-    assert [*dead_links("some.md")] == ["some.md: none.md", "some.md: start/jvm.md#none"]
+    found = [each.removeprefix("some.md: ") for each in dead_links("some.md")]
+    assert found == ["none.md", "start/jvm.md#none", "no.png"]
 
 
 def test_a_page_has_one_title():
