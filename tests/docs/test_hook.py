@@ -46,3 +46,10 @@ def test_a_block_for_a_gpu_is_followed_by_its_output_and_others_are_left_alone(
     assert "```text\n42\n```\n\n*a card, torch 2*" in first
     assert "No output of a GPU" in second
     assert third == "y\n```\n"
+
+
+def test_links_to_files_of_the_repository_become_their_paths():
+    text = "[a](../gpu/measure.py) [b](jvm.md) [c](../index.md) ![d](../pictures/e.png)"
+
+    assert hook.without_repository(text, "tune.md").startswith("a (`gpu/measure.py`) [b](jvm.md) ")
+    assert hook.without_repository(text, "start/tune.md") == text

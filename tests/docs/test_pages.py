@@ -48,11 +48,11 @@ PICTURES = {".png", ".svg"}
 
 
 def leads_somewhere(page, target):
-    """Whether a link of a page leads to a page and one of its headings, or to a picture."""
+    """Whether a link leads to a page and one of its headings, a picture, or a file beside docs."""
     path, _, anchor = target.partition("#")
     there = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
-    if Path(there).suffix in PICTURES:
-        return (DOCS / there).is_file()
+    if Path(there).suffix in PICTURES or there.startswith("../"):
+        return (DOCS / there).exists()  # the second is a file of the repository
     return there in EVERY and (not anchor or anchor in ANCHORS[there])
 
 
@@ -68,14 +68,13 @@ def test_links_lead_to_pages_and_headings():
 
 
 def test_a_dead_link_would_be_found(monkeypatch):
-    text = (
-        "[a](none.md) [b](start/jvm.md#none) [c](#here) [d](start/jvm.md) ![](no.png)\n\n## Here\n"
-    )
+    links = ("none.md", "start/jvm.md#none", "#here", "no.png", "../no.py", "../README.md")
+    text = " ".join(f"[a]({each})" for each in links) + "\n\n## Here\n"
     monkeypatch.setitem(EVERY, "some.md", text)
     monkeypatch.setitem(ANCHORS, "some.md", anchors(text))
 
     found = [each.removeprefix("some.md: ") for each in dead_links("some.md")]
-    assert found == ["none.md", "start/jvm.md#none", "no.png"]
+    assert found == ["none.md", "start/jvm.md#none", "no.png", "../no.py"]
 
 
 def test_a_page_has_one_title():

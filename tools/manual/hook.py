@@ -5,6 +5,7 @@ mkdocs loads this file by its path, with the repository as the working folder.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
 from html import escape
@@ -19,6 +20,7 @@ from tools.manual.blocks import DOCS, gpu_blocks, kept_output  # noqa: E402
 from tools.manual.drawings import FIGURES  # noqa: E402
 from tools.manual.pages import pages  # noqa: E402
 
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((\.\./[^)\s]+)\)")
 FIGURE = re.compile(r"^<!-- figure: ([a-z-]+) -->$", re.MULTILINE)
 
 
@@ -53,7 +55,17 @@ def on_files(files: Any, config: Any) -> Any:  # noqa: ANN401 -- mkdocs is no de
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401 -- mkdocs'
     """Draw the figures, and put the output of a GPU below the blocks that need one."""
-    return drawn(with_outputs(markdown, page.file.src_uri))
+    return drawn(with_outputs(without_repository(markdown, page.file.src_uri), page.file.src_uri))
+
+
+def without_repository(markdown: str, path: str) -> str:
+    """The page with links to files of the repository as their paths: the site has no copies."""
+
+    def named(found: re.Match[str]) -> str:
+        inside = posixpath.normpath(posixpath.join("docs", posixpath.dirname(path), found[2]))
+        return found[0] if inside.startswith("docs/") else f"{found[1]} (`{inside}`)"
+
+    return LINK.sub(named, markdown)
 
 
 def drawn(markdown: str) -> str:
