@@ -20,6 +20,15 @@ def test_the_navigation_lists_every_prescription_and_decision():
     assert all((DOCS / page).is_file() for page in decisions)
 
 
+def test_a_page_that_the_navigation_does_not_name_is_added(tmp_path, monkeypatch):
+    for name in ("index.md", "new.md", "accuracy_notes.md"):
+        (tmp_path / name).write_text(f"# {name}\n")
+    monkeypatch.setattr(hook, "DOCS", tmp_path)
+
+    nav = hook.on_config({"nav": [{"Home": "index.md"}, {"Practice": ["practice/ci.md", "REST"]}]})
+    assert nav["nav"][1] == {"Practice": ["practice/ci.md", "new.md"]}
+
+
 def test_a_figure_is_drawn_where_it_is_named():
     text = hook.drawn("before\n\n<!-- figure: timing -->\n\nafter\n")
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from boundby.prescribe.catalogue import RULES  # noqa: E402 -- after the path is set
-from tools.manual.blocks import DOCS, gpu_blocks, kept_output  # noqa: E402
+from tools.manual.blocks import DOCS, NO_PAGES, gpu_blocks, kept_output  # noqa: E402
 from tools.manual.drawings import FIGURES  # noqa: E402
 from tools.manual.pages import pages  # noqa: E402
 
@@ -25,12 +25,15 @@ FIGURE = re.compile(r"^<!-- figure: ([a-z-]+) -->$", re.MULTILINE)
 
 
 def on_config(config: Any) -> Any:  # noqa: ANN401 -- mkdocs is no dependency
-    """Fill the navigation with what is listed elsewhere: prescriptions and decisions."""
+    """Fill the navigation: prescriptions, decisions, and pages that it does not name."""
     decisions = sorted(path.name for path in (DOCS / "decisions").glob("*.md"))
     lists = {
         "PRESCRIPTIONS": ["prescriptions/index.md", *(f"prescriptions/{r.id}.md" for r in RULES)],
         "DECISIONS": [f"decisions/{name}" for name in decisions],
     }
+    named = str(config["nav"])
+    pages_of_docs = sorted(path.name for path in DOCS.glob("*.md") if path.name not in NO_PAGES)
+    lists["REST"] = [page for page in pages_of_docs if page not in named]
     config["nav"] = _filled(config["nav"], lists)
     return config
 
@@ -38,7 +41,8 @@ def on_config(config: Any) -> Any:  # noqa: ANN401 -- mkdocs is no dependency
 def _filled(part: Any, lists: dict[str, list[str]]) -> Any:  # noqa: ANN401 -- YAML
     """A part of the navigation with the names of lists replaced by the lists."""
     if isinstance(part, list):
-        return [_filled(each, lists) for each in part]
+        filled = [_filled(each, lists) for each in part]
+        return [item for each in filled for item in (each if isinstance(each, list) else [each])]
     if isinstance(part, dict):
         return {title: _filled(each, lists) for title, each in part.items()}
     return lists.get(part, part)
