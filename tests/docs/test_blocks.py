@@ -18,6 +18,8 @@ GENERATED = {"accuracy.md", "accuracy_live.md"}
 """Written by scripts that measure; their commands need recordings or a GPU."""
 PAGES = {page: text for page, text in written_pages().items() if page not in GENERATED}
 LANGUAGES = {"console", "python", "text", "shell"}
+STARTERS = {"run", "tune", "record", "device"}
+"""Commands that start a training or need a device: read, not run."""
 TIMED = {0, 1, 125}
 """A comparison of real times may end with any of these, by the noise of the machine."""
 
@@ -81,7 +83,7 @@ def follow(command, mark):
     if command.words[0] != "boundby":
         assert command.words[0] in OTHERS
         return
-    if mark.startswith("parse: "):
+    if mark.startswith("parse: ") or command.words[1] in STARTERS:
         parse(command.words)
         return
     code, printed = run(command.words)

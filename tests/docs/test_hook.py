@@ -20,6 +20,15 @@ def test_the_navigation_lists_every_prescription_and_decision():
     assert all((DOCS / page).is_file() for page in decisions)
 
 
+def test_a_page_that_the_navigation_does_not_name_is_added(tmp_path, monkeypatch):
+    for name in ("index.md", "new.md", "accuracy_notes.md"):
+        (tmp_path / name).write_text(f"# {name}\n")
+    monkeypatch.setattr(hook, "DOCS", tmp_path)
+
+    nav = hook.on_config({"nav": [{"Home": "index.md"}, {"Practice": ["practice/ci.md", "REST"]}]})
+    assert nav["nav"][1] == {"Practice": ["practice/ci.md", "new.md"]}
+
+
 def test_a_figure_is_drawn_where_it_is_named():
     text = hook.drawn("before\n\n<!-- figure: timing -->\n\nafter\n")
 
@@ -46,3 +55,10 @@ def test_a_block_for_a_gpu_is_followed_by_its_output_and_others_are_left_alone(
     assert "```text\n42\n```\n\n*a card, torch 2*" in first
     assert "No output of a GPU" in second
     assert third == "y\n```\n"
+
+
+def test_links_to_files_of_the_repository_become_their_paths():
+    text = "[a](../gpu/measure.py) [b](jvm.md) [c](../index.md) ![d](../pictures/e.png)"
+
+    assert hook.without_repository(text, "tune.md").startswith("a (`gpu/measure.py`) [b](jvm.md) ")
+    assert hook.without_repository(text, "start/tune.md") == text

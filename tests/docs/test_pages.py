@@ -3,6 +3,7 @@
 import json
 import posixpath
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -15,11 +16,11 @@ from boundby.report.remedy import remedies
 from boundby.topics import find, ids
 from tools.manual import tables, trust
 from tools.manual.blocks import DOCS, written_pages
-from tools.manual.drawings import FIGURES
-from tools.manual.figures import svg
+from tools.manual.drawings import FIGURES, LANES
 from tools.manual.pages import pages
 from tools.manual.places import places
-from tools.manual.roofs import fusion
+from tools.manual.roofchart import chart, x_of, y_of
+from tools.manual.roofs import EXAMPLES, LARGE, fusion, roofs
 
 SOURCE = Path(boundby.__file__).parent
 WRITTEN = written_pages()
@@ -43,15 +44,23 @@ def test_no_generated_page_is_written_by_hand():
     assert set(WRITTEN) & set(GENERATED) == set()
 
 
+PICTURES = {".png", ".svg"}
+
+
+def leads_somewhere(page, target):
+    """Whether a link leads to a page and one of its headings, a picture, or a file beside docs."""
+    path, _, anchor = target.partition("#")
+    there = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
+    if Path(there).suffix in PICTURES or there.startswith("../"):
+        return (DOCS / there).exists()  # the second is a file of the repository
+    return there in EVERY and (not anchor or anchor in ANCHORS[there])
+
+
 def dead_links(page):
-    """Links of a page that lead to no page, or to no heading of it."""
-    for target in LINK.findall(FENCES.sub("", EVERY[page])):
-        path, _, anchor = target.partition("#")
-        there = posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page
-        if re.match(r"[a-z]+://", target):
-            continue
-        if there not in EVERY or (anchor and anchor not in ANCHORS[there]):
-            yield f"{page}: {target}"
+    """Links of a page that lead nowhere; those to other sites are not followed."""
+    targets = LINK.findall(FENCES.sub("", EVERY[page]))
+    inside = [target for target in targets if not re.match(r"[a-z]+://", target)]
+    return [f"{page}: {target}" for target in inside if not leads_somewhere(page, target)]
 
 
 def test_links_lead_to_pages_and_headings():
@@ -59,11 +68,13 @@ def test_links_lead_to_pages_and_headings():
 
 
 def test_a_dead_link_would_be_found(monkeypatch):
-    text = "[a](none.md) [b](start/jvm.md#none) [c](#here) [d](start/jvm.md)\n\n## Here\n"
+    links = ("none.md", "start/jvm.md#none", "#here", "no.png", "../no.py", "../README.md")
+    text = " ".join(f"[a]({each})" for each in links) + "\n\n## Here\n"
     monkeypatch.setitem(EVERY, "some.md", text)
     monkeypatch.setitem(ANCHORS, "some.md", anchors(text))
 
-    assert [*dead_links("some.md")] == ["some.md: none.md", "some.md: start/jvm.md#none"]
+    found = [each.removeprefix("some.md: ") for each in dead_links("some.md")]
+    assert found == ["none.md", "start/jvm.md#none", "no.png", "../no.py"]
 
 
 def test_a_page_has_one_title():
@@ -231,13 +242,31 @@ def test_every_figure_is_shown_and_every_shown_one_exists():
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_takes_the_colour_of_the_page_and_stays_inside(name):
-    drawn = svg(FIGURES[name])
+    drawn = FIGURES[name].svg
     xs = [float(x) for x in re.findall(r' x\d?="([\d.]+)"', drawn)]
 
     assert 'fill="currentColor"' in drawn
     assert not re.search(r"<(image|script|style|foreignObject|link)|http(?!://www.w3.org)", drawn)
     assert max(xs) <= 720
-    assert all(block.start < block.end <= FIGURES[name].length for block in FIGURES[name].blocks)
+    assert FIGURES[name].says.endswith(".")
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_the_blocks_of_a_lane_follow_each_other(name):
+    figure = LANES[name]
+
+    assert all(each.start < each.end <= figure.length for each in figure.blocks)
+    for lane in range(len(figure.lanes)):
+        ends = [(each.start, each.end) for each in figure.blocks if each.lane == lane]
+        assert all(end <= start for (_, end), (start, _) in pairwise(sorted(ends)))
+
+
+def test_the_roofs_stand_where_their_figures_say():
+    ceilings = roofs()
+    ridge = ceilings.ridge("bfloat16")
+
+    assert f'x2="{x_of(ridge):.1f}" y2="{y_of(ceilings.tflops("bfloat16")):.1f}"' in chart()
+    assert chart().count("<circle") == sum(each.side == LARGE for each in EXAMPLES)
 
 
 INCLUDED = {"aten/src/ATen/": "include/ATen/", "c10/": "include/c10/"}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tools.manual.figures import Block, Figure
+from typing import NamedTuple
+
+from tools.manual import roofchart
+from tools.manual.figures import Block, Figure, svg
+from tools.manual.shapes import SHAPES
 
 TWO_LINES = Figure(
     "The host submits work and goes on; the device does it in order; a queue lies between.",
@@ -117,11 +121,25 @@ CHECKPOINTS = Figure(
     },
 )
 
-FIGURES = {
+LANES = {
     "two-lines": TWO_LINES,
     "timing": TIMING,
     "events": EVENTS,
     "streams": STREAMS,
     "segments": SEGMENTS,
     "checkpoints": CHECKPOINTS,
+    **SHAPES,
+}
+"""Figures of lanes."""
+
+
+class Drawing(NamedTuple):
+    """A figure as it stands on a page: its caption and its SVG."""
+
+    says: str
+    svg: str
+
+
+FIGURES = {name: Drawing(each.says, svg(each)) for name, each in LANES.items()} | {
+    "roofline": Drawing(roofchart.SAYS, roofchart.chart())
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
+from zlib import crc32
 
 WIDTH, LEFT, RIGHT = 720, 96, 12
 TOP, LANE, GAP = 22, 26, 18
@@ -74,12 +75,13 @@ class Figure:
 
 def svg(figure: Figure) -> str:
     """The drawing as SVG that can stand inside a page."""
-    parts = "".join((*_lanes(figure), *_blocks(figure), *_curves(figure), *_notes(figure)))
+    tip = f"tip-{crc32(figure.says.encode()):x}"
+    parts = "".join((*_lanes(figure), *_blocks(figure), *_curves(figure), *_notes(figure, tip)))
     return (
         f'<svg class="lanes" viewBox="0 0 {WIDTH} {figure.height:g}" role="img" '
         f'font-size="{SIZE}" fill="currentColor" stroke="none" '
         f'xmlns="http://www.w3.org/2000/svg"><title>{escape(figure.says)}</title>'
-        f'<defs><marker id="tip" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" '
+        f'<defs><marker id="{tip}" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" '
         f'markerHeight="6" orient="auto"><path d="M0 0L6 3L0 6z"/></marker></defs>{parts}</svg>'
     )
 
@@ -112,11 +114,11 @@ def _curves(figure: Figure) -> Iterator[str]:
         yield f'<polyline points="{path}" fill="none" stroke="{FILLS["wait"]}" stroke-width="2"/>'
 
 
-def _notes(figure: Figure) -> Iterator[str]:
+def _notes(figure: Figure, tip: str) -> Iterator[str]:
     """Arrows, spans and marks."""
     for above, start, below, end in figure.arrows:
         foot, head = figure.y(above) + LANE, figure.y(below)
-        yield _line(figure.x(start), foot, figure.x(end), head - 1, ' marker-end="url(#tip)"')
+        yield _line(figure.x(start), foot, figure.x(end), head - 1, f' marker-end="url(#{tip})"')
     for lane, start, end, words in figure.spans:
         left, right, y = figure.x(start), figure.x(end), figure.y(lane) + LANE + 8
         yield _line(left, y, right, y)

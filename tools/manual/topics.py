@@ -64,6 +64,7 @@ def class_page(name: str) -> str:
     text = body(_known(name), page)
     if not able:
         return text
+    text = text.replace("\n\n## ", f"\n\n<!-- figure: {name} -->\n\n## ", 1)
     rows = (f"| {link(rule.id, page)} | {rule.title} |" for rule in able)
     head = f"## Prescriptions\n\nWhat can shorten {_words(parts)}, in the method's order:\n\n"
     table = "\n".join(("| id | what to do |", "| --- | --- |", *rows))

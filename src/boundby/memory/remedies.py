@@ -274,7 +274,7 @@ HOST_MEMORY = Remedy(
 ARRAYS = Remedy(
     "arrays-for-lists",
     "Hold the samples in arrays, or in an Arrow table, in place of lists of Python objects.",
-    "samples = np.asarray(samples)            # one buffer, one count of references\n"
+    "samples = np.asarray(samples)  # one buffer, one count of references\n"
     "# texts: one bytes buffer and an array of offsets, or pyarrow.array(texts)\n"
     "# dicts: a column an array; Arrow tables are shared by all workers",
     "the memory of a worker stays level over an epoch",
@@ -283,7 +283,7 @@ ARRAYS = Remedy(
 MEMORY_MAP = Remedy(
     "map-dataset",
     "Map the data set from a file: the system keeps in memory what is used.",
-    "samples = np.load('samples.npy', mmap_mode='r')   # or an Arrow file, memory-mapped\n"
+    "samples = np.load('samples.npy', mmap_mode='r')  # or an Arrow file, mapped\n"
     "# all workers share the pages; shuffled access wants a fast disk",
     "the data set fits, or reading it is not what the step waits for",
     Prices(time="reads from disk where a page is not in memory: boundby loader shows whether"),
@@ -291,7 +291,7 @@ MEMORY_MAP = Remedy(
 SHALLOWER_QUEUE = Remedy(
     "shallower-queue",
     "Prepare fewer batches ahead: each is page-locked until it was used.",
-    "DataLoader(..., num_workers=4, prefetch_factor=2)   # bytes = workers x prefetch x batch",
+    "DataLoader(..., num_workers=4, prefetch_factor=2)\n# bytes = workers x prefetch x batch",
     "no step waits longer for its batch than before",
     Prices(time="none while the queue never runs empty; else the step waits for data"),
 )
