@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,18 +73,24 @@ def environment_of(plan: Plan, folder: Path) -> dict[str, str]:
     }
 
 
-def run(target: Target, variables: dict[str, str], *, stdout: int | None = None) -> int:
+def run(
+    target: Target,
+    variables: dict[str, str],
+    *,
+    stdout: int | None = None,
+    each_second: Callable[[], None] = lambda: None,
+) -> int:
     """Run it to its end, passing signals on; its exit code, or 128 and its signal."""
     process = subprocess.Popen(
         target.command,
         env={**os.environ, **variables},
         stdout=stdout,
     )
-    code = _wait(process)
+    code = _wait(process, each_second)
     return code if code >= 0 else SHELL_OFFSET - code
 
 
-def _wait(process: subprocess.Popen[bytes]) -> int:
+def _wait(process: subprocess.Popen[bytes], each_second: Callable[[], None]) -> int:
     """Wait; a signal meant for the program reaches it, and a terminal's does so by itself."""
     if not hasattr(signal, "sigwaitinfo"):
         return _wait_deaf(process)
@@ -94,7 +100,9 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
         while process.poll() is None:
             # A child that ends before this line leaves SIGCHLD pending: nothing is missed.
             came = signal.sigtimedwait(caught, 1.0)
-            if came is not None and came.si_signo != signal.SIGCHLD and came.si_pid != 0:
+            if came is None:
+                each_second()
+            elif came.si_signo != signal.SIGCHLD and came.si_pid != 0:
                 process.send_signal(came.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
