@@ -97,6 +97,10 @@ class Lanes {
     const places = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
     return `${(at / size).toFixed(Math.min(places, 6))} ${unit}`;
   }
+  momentText(ns) {
+    const [unit, size] = this.data.length >= 0.9995e9 ? ["s", 1e9] : this.data.length >= 0.9995e6 ? ["ms", 1e6] : ["us", 1e3];
+    return `${(ns / size).toFixed(size === 1e9 ? 6 : 3)} ${unit}`;
+  }
   /* First row of a level that ends after a time. */
   first(track, rows, time) {
     let low = 0, high = rows.length;
@@ -209,7 +213,7 @@ class Lanes {
   told(track, row) {
     const kind = track.kinds[track.k[row]], lines = [this.name(track, row)];
     const span = this.text(track.end[row] - track.start[row]);
-    lines.push(this.data.unit === "bytes" ? `${meaning(kind)}, ${span} at ${this.text(track.start[row])}` : `${track.says || meaning(kind)}, ${span}, from ${this.text(track.start[row], this.data.length)}`);
+    lines.push(this.data.unit === "bytes" ? `${meaning(kind)}, ${span} at ${this.text(track.start[row])}` : `${track.says || meaning(kind)}, ${span}, from ${this.momentText(track.start[row])}`);
     if (track.says) lines.push(`waits for: ${meaning(kind)}`);
     const from = track.ht && track.ht[row] >= 0 ? [this.tracks[track.ht[row]], track.hi[row]] : null;
     const [owner, at] = from || [track, row], around = this.around(owner, at);
