@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from boundby.errors import UsageError
 from boundby.evidence.beside import with_beside
 from boundby.evidence.causes import find_causes
 from boundby.evidence.facts import Evidence, Place
-from boundby.evidence.lanes import Extent, draw_lanes
 from boundby.evidence.marks import mark_launches
 from boundby.evidence.observed import Observed, observe, read_signs, with_roofs
 from boundby.evidence.roofs import Held, hold, read_roofline
@@ -45,6 +45,9 @@ from boundby.verdict.decide import Outlook, decide, undecided, voiding, weakens
 from boundby.verdict.decision import DecisionPath, Rung, Verdict
 from boundby.verdict.next import NextCommand, next_commands
 from boundby.verdict.path import walk
+
+if TYPE_CHECKING:
+    from boundby.evidence.lanes import Extent
 
 __all__ = ["Diagnosis", "NextCommand", "Options", "diagnose"]
 
@@ -159,11 +162,11 @@ def _undecided(timeline: Timeline, program: Program, reason: str, options: Optio
 
 def _drawn(diagnosis: Diagnosis, timeline: Timeline, options: Options) -> Diagnosis:
     """With both timelines, where a picture is wanted."""
-    return (
-        replace(diagnosis, lanes=draw_lanes(timeline, options.lanes))
-        if options.lanes
-        else diagnosis
-    )
+    if options.lanes is None:
+        return diagnosis
+    from boundby.evidence.lanes import draw_lanes  # noqa: PLC0415 - start-up counts
+
+    return replace(diagnosis, lanes=draw_lanes(timeline, options.lanes))
 
 
 def _diagnosis(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from boundby.evidence.facts import Evidence
-from boundby.evidence.lanes import Lanes
 from boundby.evidence.roofs import Roofline
 from boundby.evidence.tables import OpRow, RangeRow, SyncRow
 from boundby.frozen import frozen
@@ -13,6 +14,9 @@ from boundby.replay.values import Calibration, StepTimes, WaterfallPart, WhatIf
 from boundby.timeline.summary import DeviceSummary, HostSummary
 from boundby.verdict.decision import DecisionPath, Rung, Verdict
 from boundby.verdict.next import NextCommand
+
+if TYPE_CHECKING:
+    from boundby.evidence.lanes import Lanes
 
 
 @frozen

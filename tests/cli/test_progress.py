@@ -13,6 +13,7 @@ from boundby.cli import progress
 from boundby.cli.demos import demo_file
 from boundby.cli.output import Output
 from boundby.read import read_recording, stream
+from boundby.read.capture_folder import captures_in, read_so_far
 from boundby.read.stream import watched
 
 AT_ONCE = """\
@@ -67,6 +68,44 @@ def test_nothing_is_shown_where_nothing_should_be(options, settings, patience):
 
     assert shown == ""
     assert out.endswith("False\n")
+
+
+SLOW = """\
+import time, torch
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(120):
+    model(torch.randn(2, 4)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    time.sleep(0.03)
+print("done")
+"""
+
+
+def test_a_program_that_runs_shows_its_steps_where_its_output_goes_elsewhere(tmp_path):
+    (tmp_path / "train.py").write_text(SLOW)
+    place, page = tmp_path / "kept", tmp_path / "run.html"
+    shown, out = run_on_a_terminal(
+        ["run", "--folder", place, "-o", page, tmp_path / "train.py"], patience=600
+    )
+
+    assert "steps seen, " in shown
+    assert out.startswith("done\n")
+    assert "steps seen, " not in out
+    assert f"wrote {page}" in shown.replace("\r\n", "")
+    (process,) = captures_in(place)
+    far = read_so_far(process)
+    assert far.steps >= 100
+    assert 'id="lines"' in page.read_text("utf-8")
+
+    shown, _ = run_on_a_terminal(["report", place, "-o", tmp_path / "again.html"], patience=600)
+    assert "wrote" in shown
+    assert page.read_text("utf-8") == (tmp_path / "again.html").read_text("utf-8")
+
+
+def test_a_folder_without_a_run_is_no_steps(tmp_path):
+    assert read_so_far(tmp_path) is None
 
 
 def test_a_pipe_sees_nothing_and_does_not_pay(boundby):

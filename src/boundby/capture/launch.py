@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,20 +74,30 @@ def environment_of(plan: Plan, folder: Path) -> dict[str, str]:
     }
 
 
-def run(target: Target, variables: dict[str, str], *, stdout: int | None = None) -> int:
-    """Run it to its end, passing signals on; its exit code, or 128 and its signal."""
+def run(
+    target: Target,
+    variables: dict[str, str],
+    *,
+    stdout: int | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> int:
+    """Run it to its end, passing signals on; its exit code, or 128 and its signal.
+
+    Args:
+        meanwhile: Called now and then while it runs, at least about once a second.
+    """
     process = subprocess.Popen(
         target.command,
         env={**os.environ, **variables},
         stdout=stdout,
     )
     watch = HostWatch(process.pid)
-    code = _wait(process, watch)
+    code = _wait(process, watch, meanwhile)
     watch.write(Path(variables[FOLDER]))
     return code if code >= 0 else SHELL_OFFSET - code
 
 
-def _wait(process: subprocess.Popen[bytes], watch: HostWatch) -> int:
+def _wait(process: subprocess.Popen[bytes], watch: HostWatch, meanwhile: Callable[[], None]) -> int:
     """Wait; a signal meant for the program reaches it, and a terminal's does so by itself."""
     if not hasattr(signal, "sigwaitinfo"):
         return _wait_deaf(process, watch)
@@ -98,7 +108,9 @@ def _wait(process: subprocess.Popen[bytes], watch: HostWatch) -> int:
             # A child that ends before this line leaves SIGCHLD pending: nothing is missed.
             watch.look()
             came = signal.sigtimedwait(caught, watch.wait_s())
-            if came is not None and came.si_signo != signal.SIGCHLD and came.si_pid != 0:
+            if came is None:
+                meanwhile()
+            elif came.si_signo != signal.SIGCHLD and came.si_pid != 0:
                 process.send_signal(came.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

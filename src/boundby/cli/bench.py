@@ -62,6 +62,11 @@ def command(*, output: Output, what: str, **asked: Any) -> int:  # noqa: ANN401 
         output.write(report.encode(result))
     elif output.form == "markdown":
         output.write(report.markdown(result))
+    elif output.form == "html":
+        from boundby.report.page.bench import bench_page
+        from boundby.report.page.render import render
+
+        output.write(render(bench_page(result)))
     else:
         from boundby.report.terminal import Look, look_at
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from boundby.cli.output import Output
@@ -68,12 +69,68 @@ def reading(output: Output) -> Iterator[None]:
         shown.close()
 
 
+class Observing:
+    """What is shown while a program runs under observation: the pass and its steps.
+
+    The screen is the program's own: this is for one whose output goes elsewhere.
+    """
+
+    def __init__(self, place: Path, stream: TextIO) -> None:
+        self._place = place
+        self._stream = stream
+        self._bar: Progress | None = None
+
+    def __call__(self) -> None:
+        """A second has passed. Draws in this thread alone: others would catch signals."""
+        from boundby.read.capture_folder import captures_in, read_so_far
+
+        found = captures_in(self._place)
+        now = read_so_far(found[0]) if found else None
+        if now is None:
+            return
+        if self._bar is None:
+            self._bar = _bar(self._stream, by_itself=False)
+            self._bar.add_task("", total=None)
+            self._bar.start()
+        work = f"pass {now.pass_name}" if now.pass_name else "the program runs on"
+        self._bar.update(
+            self._bar.task_ids[0],
+            description=f"{now.steps} steps seen, {work}",
+            completed=now.done,
+            total=now.planned or None,
+        )
+        self._bar.refresh()
+
+    def close(self) -> None:
+        """Take it off the screen."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@contextmanager
+def observing(place: Path, output: Output, *, is_apart: bool) -> Iterator[Callable[[], None]]:
+    """What to call each second while a program runs; it draws where someone is watching.
+
+    Args:
+        place: The folder of the recording.
+        is_apart: Whether the program's output goes elsewhere than to the screen.
+    """
+    if output.quiet or not is_apart or not is_watched(sys.stderr):
+        yield lambda: None
+        return
+    shown = Observing(place, sys.stderr)
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
 def is_watched(stream: TextIO) -> bool:
     """Whether a stream is a terminal that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _bar(stream: TextIO) -> Progress:
+def _bar(stream: TextIO, *, by_itself: bool = True) -> Progress:
     """A bar with the share that is done and the time that is left."""
     from rich.console import Console
     from rich.progress import (
@@ -90,4 +147,4 @@ def _bar(stream: TextIO) -> Progress:
         TaskProgressColumn(),
         TimeRemainingColumn(compact=True),
     )
-    return Progress(*columns, console=Console(file=stream), transient=True)
+    return Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=by_itself)

@@ -116,12 +116,16 @@ def _observe(
 ) -> tuple[int, Path]:
     """Run the program to its end; its exit code, and the folder of the recording."""
     from boundby.capture import launch
+    from boundby.cli.progress import observing
 
     script, arguments, is_module = what
     target = launch.target_of(script, arguments, module=is_module)
     place = folder or launch.free_folder(Path(launch.DEFAULT_PARENT), target.name)
     aside = sys.stderr.fileno() if output.form == "json" and output.path is None else None
-    return launch.run(target, launch.environment_of(plan, place), stdout=aside), place
+    variables = launch.environment_of(plan, place)
+    is_apart = aside is None and not sys.stdout.isatty()
+    with observing(place, output, is_apart=is_apart) as shown:
+        return launch.run(target, variables, stdout=aside, meanwhile=shown), place
 
 
 def report_run(place: Path, output: Output, tables: dict[str, Any]) -> None:

@@ -176,6 +176,45 @@ def read_capture(folder: Path) -> Capture:
     return Capture(folder, header, notes, rows, tuple(_passes(rows, notes)), stacks)
 
 
+@frozen
+class SoFar:
+    """How far the observation of a running program is.
+
+    Attributes:
+        steps: Steps seen.
+        pass_name: The pass at work; empty before the first and after the last.
+        done: Steps of it that are done.
+        planned: Steps it is to have; 0 where unknown.
+    """
+
+    steps: int
+    pass_name: str
+    done: int
+    planned: int
+
+
+def read_so_far(folder: Path) -> SoFar | None:
+    """How far a running process is; None where it has not begun."""
+    try:
+        rows = _rows(folder / TAPE)
+    except (OSError, ValueError):
+        return None
+    steps = rows[rows[:, 0] == Row.STEP]
+    begun, ended = (rows[rows[:, 0] == kind] for kind in (Row.PASS, Row.END))
+    seen = int(steps[-1, 2]) if len(steps) else 0
+    if not len(begun) or int(begun[-1, 2]) in ended[:, 2]:
+        return SoFar(seen, "", 0, 0)
+    number = int(begun[-1, 2])
+    notes = [n for n in _notes(folder / NOTES) if n.get("note") == "pass" and n["id"] == number]
+    planned = notes[-1].get("steps") if notes else None
+    return SoFar(
+        steps=seen,
+        pass_name=str(notes[-1]["name"]) if notes else "",
+        done=int((steps[:, 3] == number).sum()),
+        planned=planned if isinstance(planned, int) else 0,
+    )
+
+
 def _order(folder: Path) -> tuple[int, int, str]:
     try:
         header = json.loads((folder / HEADER).read_text("utf-8"))

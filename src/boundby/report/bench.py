@@ -41,10 +41,10 @@ def render(result: Result, look: Look) -> str:
         *section("bench", [line(sanitize.shown(result.labels.title), "strong")]),
         *section("clocks", _clocks(result)),
         *section("reading", paragraph(reading(result), width)),
-        *section("work", paragraph(_work(result), width)),
-        *section("warm-up", paragraph(_warm_up(result), width)),
+        *section("work", paragraph(work_of(result), width)),
+        *section("warm-up", paragraph(warm_up(result), width)),
         *section("trust", _trust(result, width)),
-        *section("caliber", paragraph(sanitize.shown(_caliber(result)), width, "dim")),
+        *section("caliber", paragraph(sanitize.shown(caliber_of(result)), width, "dim")),
     ]
     return draw(lines, look)
 
@@ -73,7 +73,7 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 -- any plain value
 
 def markdown(result: Result) -> str:
     """The result as Markdown."""
-    rows = [f"| {name} | {' | '.join(_figures(clock))} |" for name, clock in _named_clocks(result)]
+    rows = [f"| {name} | {' | '.join(_figures(clock))} |" for name, clock in named_clocks(result)]
     doubts = [f"- {each.severity}: `{each.id}` {each.message}" for each in result.trust]
     parts = [
         f"# {sanitize.shown(result.labels.title)}",
@@ -87,7 +87,7 @@ def markdown(result: Result) -> str:
         "",
         "## Caliber",
         "",
-        sanitize.shown(_caliber(result)),
+        sanitize.shown(caliber_of(result)),
     ]
     return "\n".join(parts) + "\n"
 
@@ -155,7 +155,8 @@ def _cell(result: Result) -> str:
     return time(result.wall.summary.median) + ("" if result.is_trusted else " !")
 
 
-def _named_clocks(result: Result) -> list[tuple[str, Clock]]:
+def named_clocks(result: Result) -> list[tuple[str, Clock]]:
+    """The clocks that have samples, by name."""
     found = [(name, getattr(result, name)) for name in CLOCKS]
     return [(name, clock) for name, clock in found if clock is not None and clock.ns]
 
@@ -163,7 +164,7 @@ def _named_clocks(result: Result) -> list[tuple[str, Clock]]:
 def _clocks(result: Result) -> list[Line]:
     head = " " * 8 + "".join(f"{each:>{COLUMN}}" for each in HEADS)
     lines: list[Line] = [line(head, "dim")]
-    for name, clock in _named_clocks(result):
+    for name, clock in named_clocks(result):
         figures = "".join(f"{each:>{COLUMN}}" for each in _figures(clock))
         lines.append(
             (Span(f"{name:8}", "strong"), Span(figures), Span(f"  {MEANING[name]}", "dim"))
@@ -176,7 +177,8 @@ def _figures(clock: Clock) -> tuple[str, ...]:
     return time(figures.median), time(figures.iqr), time(figures.p95), str(figures.n)
 
 
-def _work(result: Result) -> str:
+def work_of(result: Result) -> str:
+    """What one call does, and how far it is from its floor."""
     work = result.work
     if work.launches is None:
         return "not counted: no device, or its profiler is in use"
@@ -191,7 +193,8 @@ def _work(result: Result) -> str:
     return ", ".join(parts)
 
 
-def _warm_up(result: Result) -> str:
+def warm_up(result: Result) -> str:
+    """How long it took to settle, and what the first calls paid for."""
     warm = result.warm_up
     costs = ", ".join(f"{each.text} {time(each.ns)}" for each in warm.first)
     steady = "steady" if warm.is_steady else "not steady"
@@ -206,7 +209,8 @@ def _trust(result: Result, width: int) -> list[Line]:
     return lines or [line("nothing speaks against these numbers")]
 
 
-def _caliber(result: Result) -> str:
+def caliber_of(result: Result) -> str:
+    """What makes the figures comparable, in a line."""
     caliber = result.caliber
     parts = [f"{caliber.scope} {caliber.metric}", caliber.device]
     parts += [f"torch {caliber.torch}"] if caliber.torch else []

@@ -138,7 +138,7 @@ const CHARTS = {
     return {
       ...base(), grid: { left: 62, right: 24, top: 46, bottom: 46 },
       legend: { top: 0, left: 50, icon: "roundRect", itemWidth: 14, itemHeight: 8, selectedMode: false, textStyle: { color: style("--ink"), fontFamily: FONT, fontSize: 12.5 } },
-      xAxis: { ...axisStyle(), type: "value", min: spec.x[0], max: spec.x[last], name: spec.axis, nameLocation: "middle", nameGap: 28, axisLabel: { ...axisStyle().axisLabel, showMaxLabel: false } },
+      xAxis: { ...axisStyle(), type: "value", minInterval: 1, min: spec.x[0], max: spec.x[last], name: spec.axis, nameLocation: "middle", nameGap: 28, axisLabel: { ...axisStyle().axisLabel, showMaxLabel: false } },
       yAxis: { ...axisStyle(), type: "value", min: 0, name: spec.unit, nameLocation: "middle", nameGap: 44 },
       tooltip: { ...tooltip((p) => spec.hints[p.dataIndex]), trigger: "axis", axisPointer: { type: "line", lineStyle: { color: style("--soft") } } },
       series: spec.series.map((each, at) => ({

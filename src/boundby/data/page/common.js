@@ -11,13 +11,20 @@ const PALETTE = {
   cast: ["#B5D9C7", "cast"], memset: ["#CFCFCF", "memset"], optimizer: ["#999933", "optimizer"], random: ["#DDAA99", "random"], transfer: ["#009E73", "host copy"],
   fft: ["#117733", "fft"], unknown: ["#8C8C8C", "unknown"], used: ["#0067AD", "in use"], free: ["#C9D3DC", "free"], step: ["#0067AD", "step"],
 };
-const colour = (key) => (PALETTE[key] || PALETTE.unknown)[0];
+/* Lighter shades of what is too dark to be seen on a dark page. */
+const ON_DARK = {
+  compute: "#3D9BE0", matmul: "#3D9BE0", convolution: "#5B84D8", attention: "#9A8CF0", communication: "#9A8CF0", used: "#3D9BE0", step: "#3D9BE0",
+  memory: "#A9DDF8", elementwise: "#A9DDF8", reduction: "#D3EEFB", allocator: "#B57B48", fft: "#43A862", index: "#44AA99", sort: "#3FA095", python: "#C763B4", launch: "#C0A51E",
+};
+let onDark = false;
+const colour = (key) => (onDark && ON_DARK[key]) || (PALETTE[key] || PALETTE.unknown)[0];
 const meaning = (key) => (PALETTE[key] || [0, key])[1];
 const isLight = (hex) => {
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
   return r * 0.299 + g * 0.587 + b * 0.114 > 140;
 };
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const lookAtPaper = () => { onDark = !isLight(style("--paper")); };
 const element = (tag, text, className) => {
   const made = document.createElement(tag);
   if (text !== undefined) made.textContent = text;

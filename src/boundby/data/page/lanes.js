@@ -20,13 +20,14 @@ class Lanes {
     for (let i = 0; i < count; i += 1) { at += track.s[i]; start[i] = at; end[i] = at + track.d[i]; }
     const levels = Array.from({ length: track.levels || 1 }, () => []);
     for (let i = 0; i < count; i += 1) levels[track.l ? track.l[i] : 0].push(i);
-    const fills = track.kinds.map(colour), inks = fills.map((fill) => (isLight(fill) ? "#111" : "#fff"));
-    return { ...track, fills, inks, start, end, levels: levels.map((rows) => Int32Array.from(rows)) };
+    return { ...track, start, end, levels: levels.map((rows) => Int32Array.from(rows)) };
   }
 
   /* ---- Layout ---- */
 
   resize(width) {
+    for (const track of this.tracks) { track.fills = track.kinds.map(colour); track.inks = track.fills.map((fill) => (isLight(fill) ? "#111" : "#fff")); }
+    for (const swatch of this.root.querySelectorAll(".legend i")) swatch.style.background = colour(swatch.dataset.key);
     this.width = width || this.canvas.parentNode.clientWidth;
     this.left = this.width < 620 ? 0 : 132;
     let top = AXIS;
@@ -96,6 +97,10 @@ class Lanes {
     const [unit, size] = this.view[1] >= 0.9995e9 ? ["s", 1e9] : this.view[1] >= 0.9995e6 ? ["ms", 1e6] : ["us", 1e3];
     const places = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
     return `${(at / size).toFixed(Math.min(places, 6))} ${unit}`;
+  }
+  momentText(ns) {
+    const [unit, size] = this.data.length >= 0.9995e9 ? ["s", 1e9] : this.data.length >= 0.9995e6 ? ["ms", 1e6] : ["us", 1e3];
+    return `${(ns / size).toFixed(size === 1e9 ? 6 : 3)} ${unit}`;
   }
   /* First row of a level that ends after a time. */
   first(track, rows, time) {
@@ -175,7 +180,7 @@ class Lanes {
       if (this.left && track.note && track.shown > 1) label(track.note, track.top + track.bar * 1.5, style("--soft"));
     }
     if (this.data.depth) {
-      const most = `at most ${this.data.depth.most}`;
+      const most = `up to ${this.data.depth.most} launch${this.data.depth.most === 1 ? "" : "es"}`;
       label(this.left ? "queue depth" : `queue depth, ${most}`, this.left ? this.depthTop + 8 : this.depthTop - 7, style("--ink"), true);
       if (this.left) label(most, this.depthTop + 24, style("--soft"));
     }
@@ -209,7 +214,7 @@ class Lanes {
   told(track, row) {
     const kind = track.kinds[track.k[row]], lines = [this.name(track, row)];
     const span = this.text(track.end[row] - track.start[row]);
-    lines.push(this.data.unit === "bytes" ? `${meaning(kind)}, ${span} at ${this.text(track.start[row])}` : `${track.says || meaning(kind)}, ${span}, from ${this.text(track.start[row], this.data.length)}`);
+    lines.push(this.data.unit === "bytes" ? `${meaning(kind)}, ${span} at ${this.text(track.start[row])}` : `${track.says || meaning(kind)}, ${span}, from ${this.momentText(track.start[row])}`);
     if (track.says) lines.push(`waits for: ${meaning(kind)}`);
     const from = track.ht && track.ht[row] >= 0 ? [this.tracks[track.ht[row]], track.hi[row]] : null;
     const [owner, at] = from || [track, row], around = this.around(owner, at);
@@ -284,7 +289,7 @@ class Lanes {
     for (const track of this.tracks) { const used = new Set(track.k); for (const at of used) present.add(track.kinds[at]); }
     for (const key of present) {
       const button = element("button"), swatch = element("i");
-      swatch.style.background = colour(key);
+      swatch.dataset.key = key;
       button.type = "button"; button.setAttribute("aria-pressed", "false"); button.append(swatch, meaning(key));
       button.addEventListener("click", () => {
         this.dimmed = this.dimmed === key ? null : key;

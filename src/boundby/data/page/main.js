@@ -12,11 +12,13 @@ function setTheme(name, isKept = true) {
   DATA.theme = name;
 }
 function redraw(width) {
+  lookAtPaper();
   redrawCharts(width);
   for (const each of lanes) each.resize(width);
 }
 function start() {
   setTheme("auto");
+  lookAtPaper();
   document.getElementById("theme").addEventListener("click", () => {
     setTheme(THEMES[(THEMES.indexOf(DATA.theme) + 1) % THEMES.length]);
     redraw();
