@@ -44,10 +44,12 @@ def diagnose_all(
     files: Sequence[str], options: Options, failures: list[BoundbyError], output: Output
 ) -> Iterator[Diagnosis]:
     """Diagnose file after file; of several, one that cannot be read does not stop the others."""
+    from boundby.cli.freed_memory import keep_freed_memory
     from boundby.cli.progress import reading
     from boundby.diagnose import diagnose
     from boundby.read import read_recording
 
+    keep_freed_memory()
     for file in files:
         try:
             with reading(output):
