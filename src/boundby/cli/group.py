@@ -16,6 +16,7 @@ COMMANDS = {
     "bench": "Measure a function with three clocks.",
     "check": "Check that a change still gives right results.",
     "compare": "Compare results, functions, commits or diagnoses.",
+    "tune": "Try one change at a time, correctness before speed.",
     "loader": "Measure a data loader without the model.",
     "memory": "Say what holds the memory of a device and what to do.",
     "record": "Record a program with your own nsys or ncu.",

@@ -1,0 +1,108 @@
+"""``boundby tune`` on the transformer block of the examples, on a CUDA device.
+
+    python -m gpu.tune_case $OUT --minutes 8            # again and again until it has ended
+    python -m gpu.tune_case $OUT --case bf16 --minutes 8
+    python -m gpu.tune_case $OUT --case capped --minutes 8
+
+Each call goes on where the last one stopped: OUT/CASE.jsonl is the journal, OUT/CASE.json the
+report. To go on with a fresh OUT, give the folder of the earlier one: ``--from FOLDER``. Prints a
+short table last.
+"""
+# ruff: noqa: T201 (a script)
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+FILE = "examples/transformer_block/workload.py"
+ALLOW = ("--allow", "batch,numerics")
+CASES: dict[str, tuple[str, ...]] = {
+    "fp32": (f"{FILE}:Workload", *ALLOW),
+    "bf16": (f"{FILE}:InBf16", *ALLOW),
+    "capped": (f"{FILE}:Workload", *ALLOW, "--memory-cap", "8"),
+}
+"""The start at batch 8 in float32, the launch-bound one in bf16, and one with little memory."""
+GOAL = 2600.0
+"""Samples a second on an H200, with float32 weights or masters."""
+JOURNAL = "journal.jsonl"
+SPARE_S = 45.0
+"""Between the end of the budget and the end of the process: the trial that runs then."""
+
+
+def main() -> int:
+    """Run one case for some minutes; the exit code of ``boundby tune``."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--case", choices=CASES, default="fp32")
+    parser.add_argument("--minutes", type=float, default=8.0)
+    parser.add_argument("--from", dest="earlier", type=Path)
+    parser.add_argument("--steps", default="12")
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    kept = asked.out / f"{asked.case}.jsonl"
+    if asked.earlier is not None and not kept.exists():
+        shutil.copyfile(asked.earlier / kept.name, kept)
+    with tempfile.TemporaryDirectory() as folder:
+        code = tune(asked, kept, Path(folder))
+    print(table(kept))
+    return code
+
+
+def tune(asked: argparse.Namespace, kept: Path, folder: Path) -> int:
+    """Take the journal up in a folder of this machine, and bring it back whatever happens."""
+    journal = folder / JOURNAL
+    if kept.exists():
+        shutil.copyfile(kept, journal)
+    report = asked.out / f"{asked.case}.json"
+    command = [sys.executable, "-m", "boundby", "tune", *CASES[asked.case], "--json", "-v"]
+    command += ["--journal", str(folder), "--steps", asked.steps]
+    command += ["--minutes", str(max(asked.minutes - SPARE_S / 60, 0.5))]
+    path = f"{ROOT / 'src'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    environment = {**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)}
+    began = time.monotonic()
+    with report.open("w", encoding="utf-8") as file:
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=file, check=False)  # noqa: S603 -- ours
+    print(f"{time.monotonic() - began:.0f} s, exit code {done.returncode}", file=sys.stderr)
+    if journal.exists():
+        shutil.copyfile(journal, kept)
+    for said in sorted((folder / "processes").glob("*/stderr.txt")):
+        if said.stat().st_size:
+            target = asked.out / "stderr" / f"{asked.case}-{said.parent.name}.txt"
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(said, target)
+    return done.returncode
+
+
+def table(journal: Path) -> str:
+    """One line a trial, and whether the goal is met."""
+    if not journal.exists():
+        return "no journal"
+    records = [json.loads(line) for line in journal.read_text("utf-8").splitlines()[1:]]
+    rows = [_row(each) for each in records if each["kind"] != "probe"]
+    kept = [each for each in records if each["decision"] in ("baseline", "kept")]
+    best = max((each["samples_per_s"] or 0.0 for each in kept), default=0.0)
+    seconds = sum(each["seconds"] for each in records)
+    word = "met" if best >= GOAL else "not met"
+    end = f"best {best:.0f} samples/s; goal of {GOAL:.0f} {word}; {seconds:.0f} s of trials"
+    return "\n".join([*rows, end])
+
+
+def _row(record: dict[str, Any]) -> str:
+    step, rate, peak = (record[key] for key in ("step_ms", "samples_per_s", "peak_bytes"))
+    figures = f"{step or 0:8.2f} ms {rate or 0:8.1f}/s {(peak or 0) / 2**20:7.0f} MiB"
+    name = f"{record['change']} {record['value'] or ''}"[:34]
+    return f"{name:<35}{record['decision']:<9}{figures}  {record['why'][:70]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

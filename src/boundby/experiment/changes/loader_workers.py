@@ -1,0 +1,55 @@
+"""Loader workers that stay alive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from boundby.experiment.change import Answers, Change
+from boundby.experiment.values import Configuration, Facts
+
+if TYPE_CHECKING:
+    from boundby.experiment.build import Build
+    from boundby.experiment.outside import Outside
+
+MOST = 4
+
+
+def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
+    """A loader, and processors for its workers."""
+    del configuration
+    has_loader = facts.kind == "script" or "loader" in facts.offers
+    count = min(MOST, facts.processors - 1)
+    return (str(count),) if has_loader and count > 0 else ()
+
+
+def options(value: str) -> dict[str, object]:
+    """Keywords of the DataLoader."""
+    return {"num_workers": int(value), "persistent_workers": True}
+
+
+def apply(build: Build, value: str) -> None:
+    """Keywords for the workload's loader."""
+    build.loader |= options(value)
+
+
+def outside(script: Outside, value: str) -> None:
+    """Defaults of the DataLoader, where the script does not say otherwise."""
+    script.loader_defaults(options(value))
+
+
+CHANGE = Change(
+    id="loader-workers",
+    title="loader workers",
+    prescription="loader-workers",
+    answers=Answers(
+        saves=("sync",),
+        memory="host memory for each worker",
+        numerics="another order of random numbers",
+        startup="yes: workers start",
+    ),
+    values=values,
+    prior=lambda _, __: 0.1,
+    apply=apply,
+    outside=outside,
+    patch=lambda value: f"DataLoader(..., num_workers={value}, persistent_workers=True)",
+)

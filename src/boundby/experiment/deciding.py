@@ -1,0 +1,33 @@
+"""Keep or revert: what a trial says, and why, in one line."""
+
+from __future__ import annotations
+
+from boundby.experiment.values import Decision, Trial
+
+FAILURES = {
+    "oom": "out of memory",
+    "hang": "it hung",
+    "crash": "it crashed",
+    "compile": "it did not compile",
+    "recompiles": "it kept compiling",
+    "ended": "it ended early",
+    "input": "it does not run",
+    "time": "the minutes were spent in the middle of it",
+}
+
+
+def decide(found: Trial) -> tuple[Decision, str]:
+    """Correctness first, then speed; a change that is not surely faster is taken back."""
+    if found.failure is not None:
+        said = f": {found.message}" if found.message else ""
+        return "failed", f"{FAILURES[found.failure]}{said}"
+    if found.gate is not None and found.gate.passed is False:
+        return "rejected", found.gate.why
+    if found.ratio is None or found.effect is None:
+        return "reverted", "it could not be compared with the best so far"
+    gain = 1.0 / found.ratio.estimate
+    reach = f"{1 / found.ratio.high:.2f} to {1 / found.ratio.low:.2f}"
+    if found.effect == "faster":
+        return "kept", f"{gain:.2f}x the throughput ({reach})"
+    words = {"slower": "slower", "same": "no faster", "too-noisy": "not surely faster"}
+    return "reverted", f"{words[found.effect]}: {gain:.2f}x the throughput ({reach})"

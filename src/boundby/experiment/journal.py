@@ -1,0 +1,147 @@
+"""The journal: a folder that only grows, one JSON record a line, each on disk before the next.
+
+``journal.jsonl`` is all of it: copied alone to another machine, it is taken up there. Folders
+beside it hold what each process printed and recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from boundby.errors import BoundbyError, UsageError
+from boundby.experiment.settings import Settings
+
+FILE = "journal.jsonl"
+VERSION = 1
+Record = dict[str, Any]
+
+
+class Journal:
+    """An open journal.
+
+    Attributes:
+        folder: Where it lies.
+        records: All that was written, the header apart.
+        notes: What was wrong with it when it was opened.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self.notes: list[str] = []
+        self._path = folder / FILE
+        header = header_of(settings)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            found = list(self._read())
+            if found:
+                _same_program(self.folder, found[0], header)
+            else:
+                self._write(header)
+        except OSError as error:
+            raise BoundbyError(
+                f"{folder}: cannot keep a journal: {error.strerror}", "name another --journal"
+            ) from None
+        self.records: list[Record] = found[1:]
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether it held trials when it was opened."""
+        return bool(self.records)
+
+    def append(self, record: Record) -> None:
+        """Write a record; it is on disk when this returns.
+
+        Raises:
+            BoundbyError: The disk is full, or the folder went away.
+        """
+        try:
+            self._write(record)
+        except OSError as error:
+            raise BoundbyError(
+                f"{self._path}: cannot write: {error.strerror}",
+                "make room, then run the same command again: it takes up from here",
+            ) from None
+        self.records.append(record)
+
+    def trial_folder(self, name: str) -> Path:
+        """A folder for one process that no other has."""
+        for number in range(1, 1_000_000):
+            path = self.folder / "processes" / f"{number:03}-{name}"
+            if not any(path.parent.glob(f"{number:03}-*")):
+                return path
+        raise BoundbyError(f"{self.folder} is full", "name another --journal")
+
+    def _write(self, record: Record) -> None:
+        line = json.dumps(_finite(record), allow_nan=False) + "\n"
+        with self._path.open("ab") as file:
+            file.write(line.encode("ascii"))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _read(self) -> Iterator[Record]:
+        if not self._path.is_file():
+            return
+        raw = self._path.read_bytes()
+        whole, _, torn = raw.rpartition(b"\n")
+        if torn:
+            self.notes.append("the last record was torn when its writer was killed: dropped")
+            os.truncate(self._path, len(raw) - len(torn))
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                self.notes.append(f"line {number} of the journal cannot be read: left out")
+                continue
+            if isinstance(record, dict):
+                yield record
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 -- any plain value
+    """The same value; what is no finite number is null, since JSON knows no other."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def header_of(settings: Settings) -> Record:
+    """What a journal is of: the program, by name and content, and the memory it may use."""
+    return {
+        "kind": "header",
+        "version": VERSION,
+        "target": settings.target,
+        "arguments": list(settings.arguments),
+        "content": content_of(settings.target),
+        "memory_cap": settings.memory_cap,
+    }
+
+
+def content_of(target: str) -> str | None:
+    """A hash of the file that a target names; None where it names a module."""
+    path = Path(target if target.endswith(".py") else target.partition(".py:")[0] + ".py")
+    if not path.is_file():
+        return None
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _same_program(folder: Path, found: Record, wanted: Record) -> None:
+    if found.get("kind") != "header" or found.get("version") != VERSION:
+        raise UsageError(f"{folder} holds no journal of this version", "name another --journal")
+    for key, what in (
+        ("target", "target"),
+        ("arguments", "arguments"),
+        ("content", "content of the file"),
+        ("memory_cap", "memory cap"),
+    ):
+        if found.get(key) != wanted[key]:
+            raise UsageError(
+                f"{folder} is the journal of another program: the {what} differs",
+                "name another --journal folder for this one",
+            )

@@ -1,0 +1,168 @@
+"""Records of trials, and what a whole run says: the values that every report formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Any
+
+from boundby.experiment.changes import BY_ID
+from boundby.experiment.choose import Pick
+from boundby.experiment.values import (
+    Configuration,
+    Decision,
+    Diagnosed,
+    Facts,
+    Trial,
+)
+
+Record = dict[str, Any]
+BASELINE = "baseline"
+DRIFTED = 1.1
+"""Figures of different trials that disagree by more with the turns are told."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run of ``tune``.
+
+    Attributes:
+        target: What was tuned, with its arguments.
+        records: Every trial of the journal, in order.
+        baseline, best: Records of the present machine.
+        configuration: Changes that were kept.
+        patch: Code that applies them, by change.
+        ended: Why it stopped.
+        notes: What the reader should know of the journal.
+        runs: How many runs the journal holds.
+        mfu: Share of the device's peak at the end; None where unknown.
+        gain: Throughput at the end over that of the baseline; None where nothing was kept.
+        run: Records of this run alone, probes apart, the baseline first.
+    """
+
+    target: str
+    arguments: tuple[str, ...]
+    facts: Facts
+    records: tuple[Record, ...]
+    baseline: Record
+    best: Record
+    configuration: Configuration
+    patch: tuple[tuple[str, str], ...]
+    ended: str
+    journal: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+    mfu: float | None = None
+
+    gain: float | None = None
+    run: tuple[Record, ...] = ()
+
+    @property
+    def story(self) -> tuple[Record, ...]:
+        """The first baseline and every trial of the journal, whichever run made it."""
+        first = [each for each in self.records if each["kind"] == "baseline"][:1]
+        return (*first, *(each for each in self.records if each["kind"] == "trial"))
+
+    @property
+    def runs(self) -> int:
+        """How many runs the journal holds."""
+        return sum(each["kind"] == "baseline" for each in self.records)
+
+    @property
+    def drift(self) -> str:
+        """Whether the machine changed its speed between trials; empty where it did not."""
+        before, after = ms_per_sample(self.baseline), ms_per_sample(self.best)
+        if not before or not after or self.gain is None:
+            return ""
+        apart = before / after / self.gain
+        if max(apart, 1 / apart) < DRIFTED:
+            return ""
+        return (
+            f"the machine changed its speed meanwhile: by figures of different trials the gain is "
+            f"{before / after:.2f}x; {self.gain:.2f}x is what was measured in turns"
+        )
+
+
+def ms_per_sample(record: Record) -> float | None:
+    """Time of a sample; of a step where samples are unknown."""
+    step = record["step_ms"]
+    return None if step is None else step / (record["samples"] or 1)
+
+
+def gain_of(records: Sequence[Record]) -> float | None:
+    """Throughput at the end over that of the baseline; None where nothing was kept.
+
+    The product of what was kept, each measured in turns with what it replaced.
+    """
+    kept = [each["ratio"] for each in records if each["decision"] == "kept"]
+    return prod(1.0 / each["estimate"] for each in kept) if kept and all(kept) else None
+
+
+def path_points(records: Sequence[Record]) -> list[Record]:
+    """The path: one plain value a trial, for a picture.
+
+    Returns:
+        Dictionaries with ``change``, ``step_ms``, ``samples_per_s``, ``peak_bytes``, ``decision``,
+        in the order of the trials; unknown is None.
+    """
+    keys = ("change", "value", "step_ms", "samples_per_s", "peak_bytes", "decision")
+    shown = [each for each in records if each["kind"] in ("baseline", "trial")]
+    return [{key: each.get(key) for key in keys} for each in shown]
+
+
+def record_of(
+    kind: str,
+    configuration: Configuration,
+    found: Trial,
+    decision: Decision,
+    why: str,
+    pick: Pick | None = None,
+) -> Record:
+    """A trial as it is kept in the journal; unknown is null."""
+    gate = found.gate
+    return {
+        "kind": kind,
+        "change": pick.change.id if pick else BASELINE,
+        "value": pick.value if pick else None,
+        "configuration": [list(pair) for pair in configuration],
+        "prescription": pick.change.prescription if pick else None,
+        "predicted_ms": pick.predicted_ms if pick else None,
+        "predicted_by": pick.prediction.by if pick else None,
+        "step_ms": found.step_ms,
+        "samples": found.samples,
+        "samples_per_s": found.samples_per_s,
+        "peak_bytes": found.memory.peak,
+        "reserved_bytes": found.memory.reserved,
+        "driver_bytes": found.memory.driver,
+        "correct": gate.passed if gate else None,
+        "gate": asdict(gate) if gate else None,
+        "numerics": gate.precision if gate else None,
+        "decision": decision,
+        "failure": found.failure,
+        "why": why,
+        "against_ms": found.against_ms,
+        "ratio": asdict(found.ratio) if found.ratio else None,
+        "effect": found.effect,
+        "interleaved": found.interleaved,
+        "first_s": found.first_s,
+        "compile_s": found.compile_s,
+        "seconds": found.seconds,
+        "diagnosis": None,
+    }
+
+
+def with_caliber(record: Record, facts: Facts) -> Record:
+    """A record with what makes its numbers comparable."""
+    caliber = {**facts.caliber, "batch": record["samples"] or facts.batch}
+    return {**record, "caliber": {**caliber, "device": facts.device_name}}
+
+
+def with_diagnosis(record: Record, found: Diagnosed) -> Record:
+    """A record with what bounds its configuration."""
+    return {**record, "diagnosis": asdict(found)}
+
+
+def patch_of(configuration: Configuration) -> tuple[tuple[str, str], ...]:
+    """The code of each change that was kept, in the order in which they were found."""
+    return tuple((change, BY_ID[change].patch(value)) for change, value in configuration)

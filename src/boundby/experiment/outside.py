@@ -1,0 +1,96 @@
+"""Where a script that stays unchanged can be reached: its model, optimizer, loader and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from boundby.bench.framework import torch, torch_module
+from boundby.errors import CannotTellError
+
+
+class Outside:
+    """Where a script can be reached without changing it."""
+
+    def __init__(self) -> None:
+        self._on_model: list[Callable[[Any], None]] = []
+        self._on_optimizer: list[Callable[[Any], None]] = []
+        self._on_step: list[Callable[[int], None]] = []
+        self._loader: dict[str, object] = {}
+        self._asked: list[Any] = []
+        self.model: Any = None
+        self.optimizer: Any = None
+
+    def when_model(self, do: Callable[[Any], None]) -> None:
+        """Call with the root module once the optimizer has its parameters."""
+        self._on_model.append(do)
+
+    def when_optimizer(self, do: Callable[[Any], None]) -> None:
+        """Call with each optimizer once it is made."""
+        self._on_optimizer.append(do)
+
+    def each_step(self, do: Callable[[int], None]) -> None:
+        """Call with the number of each step."""
+        self._on_step.append(do)
+
+    def loader_defaults(self, options: dict[str, object]) -> None:
+        """Keywords of every DataLoader that the script does not give itself."""
+        self._loader |= options
+
+    def install(self) -> None:
+        """Begin to listen."""
+        self._watch_parameters()
+        self._watch_optimizers()
+        if self._loader:
+            self._patch_loader()
+
+    def stepped(self, number: int) -> None:
+        """A step was made."""
+        for each in self._on_step:
+            each(number)
+
+    def _watch_parameters(self) -> None:
+        module = torch().nn.Module
+        parameters = module.parameters
+
+        def watched(root: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401
+            self._asked.append(root)
+            return parameters(root, *arguments, **keywords)
+
+        module.parameters = watched
+
+    def _watch_optimizers(self) -> None:
+        kind = torch().optim.Optimizer
+        make = kind.__init__
+
+        def made(optimizer: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: ANN401
+            make(optimizer, *arguments, **keywords)
+            if self.model is None:
+                self._found(optimizer)
+
+        kind.__init__ = made
+
+    def _found(self, optimizer: Any) -> None:  # noqa: ANN401 -- torch's
+        held = {id(each) for group in optimizer.param_groups for each in group["params"]}
+        self.model = next((root for root in reversed(self._asked) if _owns(root, held)), None)
+        self.optimizer = optimizer
+        self._asked.clear()
+        for change in self._on_optimizer:
+            change(optimizer)
+        if self.model is None and self._on_model:
+            raise CannotTellError("no module of the script holds the optimizer's parameters")
+        for change in self._on_model:
+            change(self.model)
+
+    def _patch_loader(self) -> None:
+        kind = torch_module("utils.data").DataLoader
+        make = kind.__init__
+
+        def made(loader: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: ANN401
+            make(loader, *arguments, **{**self._loader, **keywords})
+
+        kind.__init__ = made
+
+
+def _owns(root: Any, held: set[int]) -> bool:  # noqa: ANN401 -- a module
+    return {id(each) for _, each in root.named_parameters()} >= held

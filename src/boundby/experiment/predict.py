@@ -1,0 +1,52 @@
+"""What a change is predicted to gain: by the replay of the present program, else by a guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from boundby.experiment.change import Change
+from boundby.experiment.values import Diagnosed, Facts
+
+OFF_THE_POINT = 0.3
+"""What is left of a guess for a change that saves what does not bind: not nothing, since a guess
+does not know what the change enables."""
+DEVICE_SIDE = frozenset({"compute", "traffic"})
+HOST_SIDE = frozenset({"launch", "sync"})
+DEVICE_CLASSES = ("compute-bound", "memory-bound")
+HOST_CLASSES = ("launch-bound", "python-bound", "sync-bound")
+
+PredictedBy = Literal["replay", "guess"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a change would save.
+
+    Attributes:
+        gain: Share of the time of a sample.
+        by: Whether the replay says so, or a guess that only orders trials.
+    """
+
+    gain: float
+    by: PredictedBy
+
+
+def predict(
+    change: Change, value: str, facts: Facts, now: Diagnosed, step_ms: float
+) -> Prediction | None:
+    """What a change would gain now; None where the replay says that it does not pay."""
+    if change.prescription in now.idle:
+        return None
+    replayed = now.predicted.get(change.prescription)
+    if replayed is not None:
+        return Prediction(1.0 - replayed / step_ms, "replay")
+    return Prediction(_guess(change, value, facts, now), "guess")
+
+
+def _guess(change: Change, value: str, facts: Facts, now: Diagnosed) -> float:
+    share = change.prior(facts, value)
+    saves = frozenset(change.answers.saves)
+    beside_device = now.verdict in DEVICE_CLASSES and not saves & DEVICE_SIDE
+    beside_host = now.verdict in HOST_CLASSES and not saves & HOST_SIDE
+    return share * OFF_THE_POINT if beside_device or beside_host else share

@@ -1,0 +1,92 @@
+"""The start of a run: the baseline measured here, and a journal taken up where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from boundby.errors import CannotTellError
+from boundby.experiment.changes import BY_ID
+from boundby.experiment.choose import NOT_DIAGNOSED, State, Tried
+from boundby.experiment.deciding import decide
+from boundby.experiment.journal import Journal, Record
+from boundby.experiment.lab import Lab
+from boundby.experiment.outcome import record_of, with_caliber, with_diagnosis
+from boundby.experiment.values import BATCH, Configuration
+
+Say = Callable[[str], None]
+
+
+def begin(lab: Lab, journal: Journal, say: Say) -> State:
+    """Measure the baseline; where the journal holds a best, measure that again as well.
+
+    Raises:
+        BoundbyError: The unchanged program does not run, or is not like itself.
+    """
+    say("baseline: what the unchanged program does, three seeds, and float64")
+    facts = lab.facts()
+    found = lab.trial((), None)
+    if found.gate is not None and found.gate.passed is False:
+        raise CannotTellError(
+            f"the unchanged program differs from itself in a fresh process: {found.gate.why}",
+            "draw all random numbers from torch, whose seed is set before each run",
+        )
+    if found.failure is not None or found.step_ms is None:
+        raise CannotTellError(
+            f"the unchanged program: {found.message or found.failure or 'it gave no number'}",
+            "run it alone first; the journal keeps what it printed",
+        )
+    lab.keep()
+    before = list(journal.records)
+    resumed = best_in(before)
+    diagnosed = NOT_DIAGNOSED if resumed else lab.diagnose(())
+    made = with_diagnosis(record_of("baseline", (), found, "baseline", ""), diagnosed)
+    journal.append(with_caliber(made, facts))
+    say(f"  {found.step_ms:.4g} ms a step{'' if resumed else f'; {diagnosed.verdict}'}")
+    state = State(facts, (), found, diagnosed, tried=tried_in(before))
+    return taken_up(lab, journal, state, resumed, say) if resumed else state
+
+
+def taken_up(
+    lab: Lab, journal: Journal, state: State, configuration: Configuration, say: Say
+) -> State:
+    """The best of an earlier run, measured on this machine; kept where it still is better."""
+    say(f"the best of the journal again: {', '.join(name for name, _ in configuration)}")
+    found = lab.trial(configuration, ())
+    decision, why = decide(found)
+    made = with_caliber(record_of("again", configuration, found, decision, why), state.facts)
+    if decision != "kept":
+        lab.drop()
+        journal.append(made)
+        return replace(state, diagnosed=lab.diagnose(()))
+    lab.keep()
+    diagnosed = lab.diagnose(configuration)
+    journal.append(with_diagnosis(made, diagnosed))
+    kept = max((each.kept_before for each in state.tried.values()), default=0)
+    return replace(state, best=configuration, measured=found, kept=kept, diagnosed=diagnosed)
+
+
+def best_in(records: Iterable[Record]) -> Configuration:
+    """The configuration that was kept last; empty where none was, or a change is unknown now."""
+    found: Configuration = ()
+    for record in records:
+        if record.get("kind") in ("trial", "again") and record.get("decision") == "kept":
+            found = tuple((str(name), str(value)) for name, value in record["configuration"])
+    return found if all(name in BY_ID for name, _ in found) else ()
+
+
+def tried_in(records: Iterable[Record]) -> dict[tuple[str, str], Tried]:
+    """What an earlier run tried; failures may be tried again, since the machine may differ."""
+    found: dict[tuple[str, str], Tried] = {}
+    kept = 0
+    for record in records:
+        if record.get("kind") != "trial":
+            continue
+        kept += record["decision"] == "kept"
+        if record["failure"] in ("oom", "hang", "time"):
+            continue
+        name = str(record["change"])
+        key = name, "search" if name == BATCH else str(record["value"])
+        times = found[key].times + 1 if key in found else 1
+        found[key] = Tried(record["decision"], kept, times)
+    return found

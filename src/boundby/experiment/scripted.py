@@ -1,0 +1,220 @@
+"""An unchanged script, changed from outside: hooks where it makes its model, loader and steps.
+
+Requests are answered inside the hook that follows each step of the optimizer: between two of
+them the script waits there, so that it can be measured in turns with another process.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from boundby.bench.framework import torch, torch_module
+from boundby.capture.compiled import compiled_frames
+from boundby.errors import CannotTellError
+from boundby.experiment import gates
+from boundby.experiment.changes import BY_ID
+from boundby.experiment.machine import compile_seconds, peaks
+from boundby.experiment.outside import Outside
+from boundby.experiment.reference import FILE, Kept, sampled
+from boundby.experiment.values import Facts
+from boundby.experiment.wire import Answer, Request, write_answer
+from boundby.experiment.workload import (
+    capability,
+    device_name,
+    forms_of,
+    memory_of,
+    processors,
+)
+
+MOST_LOSSES = 1000
+"""Kept on their device: more than any loss curve asks for."""
+Commands = Iterator[tuple[int, Answer]]
+
+
+class ScriptSession:
+    """What is asked of a script, answered after each of its steps."""
+
+    def __init__(self, request: Request, commands: Commands, began: float) -> None:
+        self._request, self._commands, self._began = request, commands, began
+        self._applied = [(BY_ID[name], value) for name, value in request.changes]
+        self.outside = Outside()
+        self._losses: list[Any] = []
+        self._first: Kept = {}
+        self._steps = 0
+        self._first_s: float | None = None
+        self._open: tuple[int, Answer] | None = None
+        self._since = (0, 0, 0)
+
+    def install(self) -> None:
+        """Put changes and hooks in place before the script runs."""
+        shift_seeds(self._request.seed)
+        for change, value in self._applied:
+            if change.outside is not None:
+                change.outside(self.outside, value)
+        self.outside.install()
+        if self._request.observed:
+            return
+        self._watch_losses()
+        hooks = torch_module("optim.optimizer")
+        hooks.register_optimizer_step_pre_hook(lambda *_: self._before())
+        hooks.register_optimizer_step_post_hook(lambda *_: self._after())
+
+    def _watch_losses(self) -> None:
+        autograd = torch().autograd
+        backward = autograd.backward
+
+        def watched(tensors: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401
+            is_loss = getattr(tensors, "numel", lambda: 0)() == 1
+            if is_loss and len(self._losses) < MOST_LOSSES:
+                self._losses.append(tensors.detach())
+            return backward(tensors, *arguments, **keywords)
+
+        autograd.backward = watched
+
+    def _before(self) -> None:
+        if self._steps == 0 and self.outside.model is not None:
+            self._first = {
+                f"grad of {name}": sampled(each.grad)
+                for name, each in self.outside.model.named_parameters()
+                if each.grad is not None
+            }
+
+    def _after(self) -> None:
+        self._steps += 1
+        self.outside.stepped(self._steps)
+        if self.outside.model is None:
+            raise CannotTellError(
+                "no module of the script holds the parameters of its first optimizer",
+                "write a class of ten lines instead: boundby explain workload",
+            )
+        if self._first_s is None:
+            synchronize()
+            self._first_s = time.time() - self._began
+        while self._is_free():
+            self._open = next(self._commands, None)
+            if self._open is None or self._open[1]["op"] == "stop":
+                raise SystemExit(0)
+            self._begin()
+
+    def _is_free(self) -> bool:
+        """Whether the script has made the steps that the open request asked for."""
+        if self._open is None:
+            return True
+        number, command = self._open
+        found = getattr(self, f"_{command['op']}")(command)
+        if found is None:
+            return False
+        write_answer(Path(self._request.folder), number, found)
+        self._open = None
+        return True
+
+    def _begin(self) -> None:
+        synchronize()
+        self._since = (self._steps, time.perf_counter_ns(), compiled_frames())
+
+    def _facts(self, _: Answer) -> Answer | None:
+        device = str(next(self.outside.model.parameters()).device.type)
+        forms, form = forms_of(self.outside.optimizer)
+        modules = {type(each).__name__ for each in self.outside.model.modules()}
+        dtypes = {str(p.dtype).removeprefix("torch.") for p in self.outside.model.parameters()}
+        return asdict(
+            Facts(
+                kind="script",
+                device=device,
+                device_name=device_name(device),
+                capability=capability(device),
+                memory_bytes=memory_of(device),
+                optimizer=type(self.outside.optimizer).__name__,
+                optimizer_forms=forms,
+                optimizer_form=form,
+                dtypes=tuple(sorted(dtypes)),
+                modules=tuple(sorted(modules)),
+                threads=torch().get_num_threads(),
+                processors=processors(),
+            )
+        )
+
+    def _losses_of(self, command: Answer) -> list[float] | None:
+        """Losses of the first steps; None before there are enough."""
+        if self._steps < command["steps"]:
+            return None
+        return [float(each) for each in self._losses[: command["steps"]]]
+
+    def _keep(self, command: Answer) -> Answer | None:
+        losses = self._losses_of(command)
+        if losses is None:
+            return None
+        if not self._first or not losses:
+            raise CannotTellError("the script has no loss or no gradients that can be watched")
+        kept = {"exact": self._first, "losses": [losses], "where": "the script itself"}
+        torch().save(kept, Path(self._request.folder) / FILE)
+        return {"losses": losses, **self._costs()}
+
+    def _gate(self, command: Answer) -> Answer | None:
+        losses = self._losses_of(command)
+        if losses is None:
+            return None
+        kept = gates.load_reference(command["reference"])
+        kept["losses"] = [*kept["losses"], *command["others"]]
+        fields = gates.judge_script(self._first, kept, command["precision"])
+        loss = gates.judge_losses(losses, kept)
+        gate = gates.whole(fields, loss, "", [gates.NO_FLOAT64])
+        return {"gate": gate, "losses": losses, **self._costs()}
+
+    def _measure(self, command: Answer) -> Answer | None:
+        since, begin, frames = self._since
+        if self._steps - since < command["steps"]:
+            return None
+        synchronize()
+        spent = time.perf_counter_ns() - begin
+        return {"ns": spent, "recompiled": compiled_frames() - frames}
+
+    def _warm(self, command: Answer) -> Answer | None:
+        found = self._measure({"steps": command.get("steps", 3)})
+        if found is None:
+            return None
+        step = found["ns"] / command.get("steps", 3)
+        return {"step_ns": step, "samples": None, **self._costs()}
+
+    def _layouts(self, _: Answer) -> Answer | None:
+        return {"layouts": ""}
+
+    def _costs(self) -> Answer:
+        device = str(next(self.outside.model.parameters()).device.type)
+        return {
+            "memory": asdict(peaks(device)),
+            "first_s": self._first_s,
+            "compile_s": compile_seconds(),
+            "frames": compiled_frames(),
+        }
+
+
+def synchronize() -> None:
+    """Wait for the device, if the script uses one."""
+    if torch().cuda.is_available() and torch().cuda.is_initialized():
+        torch().cuda.synchronize()
+
+
+def shift_seeds(by: int) -> None:
+    """Make every seed that the script sets another one, and set one before it starts."""
+    torch().manual_seed(by)
+    if by == 0:
+        return
+    own = torch().manual_seed
+    torch().manual_seed = lambda seed: own(int(seed) + by)
+
+
+def run_script(request: Request, commands: Commands, began: float) -> None:
+    """Run a script to its end, or to the last request."""
+    session = ScriptSession(request, commands, began)
+    session.install()
+    path = Path(request.target)
+    sys.argv = [str(path), *request.arguments]
+    sys.path.insert(0, str(path.resolve().parent))
+    runpy.run_path(str(path), run_name="__main__")

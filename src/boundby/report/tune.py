@@ -1,0 +1,175 @@
+"""What a tuning run found, as text: the result, the path, the answers, the patch."""
+
+from __future__ import annotations
+
+from boundby.experiment.outcome import Outcome, Record, path_points
+from boundby.experiment.questions import questions
+from boundby.report import numbers, sanitize
+from boundby.report.layout import (
+    BLANK,
+    LABEL_WIDTH,
+    Line,
+    Space,
+    Span,
+    line,
+    paragraph,
+    plural,
+    section,
+)
+from boundby.report.terminal import Look, draw
+from boundby.report.text import BLOCK, SLIVER
+from boundby.report.tune_path import picture, size, title
+
+QUESTIONS = (
+    ("saves", "saves"),
+    ("memory", "more memory?"),
+    ("numerics", "numerics?"),
+    ("shapes", "some shapes?"),
+    ("startup", "start-up?"),
+)
+
+
+def render(outcome: Outcome, look: Look) -> str:
+    """The report, ending in a newline."""
+    width = look.width - LABEL_WIDTH
+    space = Space(width, detail=look.detail)
+    if look.unicode:
+        space = Space(width, BLOCK, SLIVER, look.detail)
+    groups = [
+        _head(outcome, width),
+        section("path", picture(path_points(outcome.story), space)),
+        section("predicted", _predictions(outcome, width)),
+        section("gates", _gates(outcome, width)),
+        section("questions", _questions(outcome, width)),
+        section("patch", _patch(outcome)),
+        section("verify", [line(each, "command") for each in verify(outcome)]),
+        section("journal", paragraph(going_on(outcome), width, "dim")),
+        section("notes", [row for each in notes(outcome) for row in paragraph(each, width, "dim")]),
+    ]
+    lines: list[Line] = []
+    for group in filter(None, groups):
+        lines += [BLANK, *group] if lines else group
+    return draw(lines, look)
+
+
+def result(outcome: Outcome) -> str:
+    """The result in one sentence."""
+    before, after = outcome.baseline, outcome.best
+    if outcome.gain is None:
+        return f"nothing that was tried is surely faster than {rate(before)}"
+    return f"{outcome.gain:.2f}x the throughput: {rate(before)} -> {rate(after)}"
+
+
+def rate(record: Record) -> str:
+    """Samples a second; the step time where samples are unknown."""
+    if record["samples_per_s"] is not None:
+        return numbers.quantity(record["samples_per_s"], "samples/s")
+    return numbers.ms(record["step_ms"])
+
+
+def verify(outcome: Outcome) -> list[str]:
+    """Commands that check the patch once it was applied."""
+    target = sanitize.visible(outcome.target)
+    if outcome.facts.kind == "script":
+        return [f"boundby run {target}", f"boundby tune {target} --journal after"]
+    return [
+        f"boundby tune {target} --trials 0   # once applied: its baseline",
+    ]
+
+
+def going_on(outcome: Outcome) -> str:
+    """Where the journal is, and how to go on from it."""
+    folder = sanitize.visible(outcome.journal)
+    return f"{folder}: the same command with --journal {folder} goes on from here"
+
+
+def where(outcome: Outcome) -> str:
+    """Device and versions."""
+    caliber = outcome.facts.caliber
+    parts = [outcome.facts.device_name, f"torch {caliber['torch']}" if caliber else ""]
+    parts.append(f"CUDA {caliber['cuda']}" if caliber.get("cuda") else "")
+    return ", ".join(part for part in parts if part)
+
+
+def predictions(outcome: Outcome) -> list[str]:
+    """Predicted and measured step time of every trial that has both, per sample of today."""
+    return [
+        f"{title(each)}: {numbers.ms(each['predicted_ms'])} by {each['predicted_by']}, "
+        f"measured {numbers.ms(measured_for_today(each, outcome))}"
+        for each in outcome.story
+        if each["kind"] == "trial" and each["predicted_ms"] and each["step_ms"]
+    ]
+
+
+def measured_for_today(record: Record, outcome: Outcome) -> float | None:
+    """Step time for the samples that the step had before the trial."""
+    before = outcome.baseline["samples"]
+    for each in outcome.story:
+        if each is record:
+            break
+        if each["decision"] == "kept":
+            before = each["samples"]
+    step, samples = record["step_ms"], record["samples"]
+    return step * before / samples if step and before and samples else step
+
+
+def notes(outcome: Outcome) -> list[str]:
+    """What the reader should know of the journal and of the machine."""
+    several = (
+        f"{outcome.runs} runs: baseline and best were measured again in this one, the trials of "
+        "earlier ones stand as they were measured then"
+    )
+    said = [*outcome.notes, several if outcome.runs > 1 else "", outcome.drift]
+    return [each for each in said if each]
+
+
+def _head(outcome: Outcome, width: int) -> list[Line]:
+    best, baseline = outcome.best, outcome.baseline
+    memory = f"peak memory {size(baseline['peak_bytes'])} -> {size(best['peak_bytes'])}"
+    used = f"; MFU {outcome.mfu:.0%}" if outcome.mfu is not None else ""
+    trials = sum(each["kind"] == "trial" for each in outcome.run)
+    spent = f"{plural(trials, 'trial')} in {outcome.seconds / 60:.1f} minutes: {outcome.ended}"
+    named = sanitize.visible(" ".join((outcome.target, *outcome.arguments)))
+    return [
+        *section("tune", [line(result(outcome), "class")]),
+        *section("", paragraph(f"{memory}{used}", width)),
+        *section("program", paragraph(f"{named}; {where(outcome)}", width, "dim")),
+        *section("ended", paragraph(spent, width)),
+    ]
+
+
+def _predictions(outcome: Outcome, width: int) -> list[Line]:
+    return [row for text in predictions(outcome) for row in paragraph(text, width)]
+
+
+def gate_findings(outcome: Outcome) -> list[str]:
+    """What correctness refused, and what failed otherwise."""
+    return [
+        sanitize.visible(f"{title(each)}: {each['decision']}: {each['why']}")
+        for each in outcome.story
+        if each["decision"] in ("rejected", "failed")
+    ]
+
+
+def _gates(outcome: Outcome, width: int) -> list[Line]:
+    found = gate_findings(outcome)
+    if not found:
+        return [line("every trial that gave a number passed", "dim")]
+    return [row for text in found for row in paragraph(text, width, "warning")]
+
+
+def _questions(outcome: Outcome, width: int) -> list[Line]:
+    rows: list[Line] = []
+    for each in questions(outcome.story):
+        rows.append((Span(title({"change": each.change, "value": each.value}), "strong"),))
+        for field, label in QUESTIONS:
+            rows += paragraph(f"  {label:<13}{getattr(each, field)}", width)
+    return rows
+
+
+def _patch(outcome: Outcome) -> list[Line]:
+    rows: list[Line] = []
+    for change, code in outcome.patch:
+        rows.append(line(f"# {change}", "dim"))
+        rows += [line(sanitize.visible(text), "code") for text in code.splitlines()]
+    return rows

@@ -1,0 +1,284 @@
+"""What a process of a workload judges, in this process: right passes, wrong does not."""
+
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from boundby.errors import BoundbyError, UsageError
+from boundby.experiment import gates
+from boundby.experiment.changes import BY_ID, CHANGES
+from boundby.experiment.child import kind_of
+from boundby.experiment.program import gradients, make_program
+from boundby.experiment.reference import curve, make_reference, named
+from boundby.experiment.session import WorkloadSession
+from boundby.experiment.values import Facts
+from boundby.experiment.wire import Request
+from boundby.experiment.workload import make_workload
+from tuning import CUDA
+
+FILE = Path(__file__).with_name("workloads.py")
+STEPS = 4
+
+
+@pytest.fixture(autouse=True)
+def global_switches():
+    """Changes may set switches of torch; here they share a process."""
+    import torch
+
+    before = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    yield
+    torch.set_num_threads(before[0])
+    torch.set_float32_matmul_precision(before[1])
+
+
+def workload(name="Small"):
+    return make_workload(f"{FILE}:{name}")
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reference")
+    make_reference(workload(), None, folder, ["bfloat16", "bf16 parameters"], STEPS, 2)
+    return folder
+
+
+def session(name, *changes):
+    return WorkloadSession(Request(f"{FILE}:{name}", "", changes=changes), 0.0)
+
+
+def gated(name, reference, *changes, precision="float32"):
+    return session(name, *changes).gate(str(reference), precision, STEPS)["gate"]
+
+
+def test_the_program_passes_against_itself(reference):
+    gate = gated("Small", reference)
+
+    assert gate["passed"]
+    assert gate["tensors"] == 2 + 8
+    assert gate["loss"].startswith("pass")
+
+
+@pytest.mark.parametrize(
+    ("changes", "precision"),
+    [
+        ((("sdpa", "default"),), "float32"),
+        ((("fused-optimizer", "true"),), "float32"),
+        ((("foreach-optimizer", "true"),), "float32"),
+        ((("checkpointing", "blocks"),), "float32"),
+        ((("checkpointing", "selective"),), "float32"),
+        ((("bf16", "autocast"),), "bfloat16"),
+        ((("bf16", "autocast,fp32=1.out"),), "bfloat16"),
+        ((("bf16-params", "fp32-masters"),), "bf16 parameters"),
+        ((("bf16-params", "fp32-masters"), ("sdpa", "default")), "bf16 parameters"),
+    ],
+)
+def test_right_changes_pass(reference, changes, precision):
+    gate = gated("Small", reference, *changes, precision=precision)
+
+    assert gate["passed"], gate
+
+
+def test_a_model_of_a_library_changes_its_attention_itself(reference):
+    asked = session("Library", ("sdpa", "set_attn_implementation"))
+    offers = session("Library").facts()["offers"]
+
+    assert "set_attn_implementation" in offers
+    assert asked.gate(str(reference), "float32", STEPS)["gate"]["passed"]
+    assert asked._program.model.chosen == "sdpa"
+    assert asked.layouts() == {"layouts": ""}
+
+
+def test_a_wrong_first_gradient_is_named(reference):
+    gate = gated("Wrong", reference, ("sdpa", "own:unscaled"))
+
+    assert not gate["passed"]
+    assert gate["error"] > 100 * gate["limit"]
+    assert gate["worst"]
+
+
+def test_bf16_does_not_pass_as_float32(reference):
+    assert not gated("Small", reference, ("bf16", "autocast"))["passed"]
+
+
+def test_a_program_in_bf16_is_offered_no_autocast_and_bf16_parameters():
+    facts = msgspec.convert(session("InBf16").facts(), Facts)
+
+    assert facts.computes == "bfloat16"
+    assert BY_ID["bf16"].values(facts, ()) == ()
+    assert BY_ID["bf16-params"].values(facts, ()) == ("fp32-masters",)
+    assert BY_ID["bf16-params"].values(facts, (("bf16-params", "fp32-masters"),)) == ()
+
+
+def test_a_program_in_bf16_is_held_to_bf16(tmp_path):
+    made = make_reference(workload("InBf16"), None, tmp_path, [], STEPS, 2)
+    gate = gated("InBf16", tmp_path, ("sdpa", "default"))
+
+    assert made["where"] == "float64"
+    assert gate["passed"], gate
+    assert gate["limit"] >= 2**-8
+
+
+def test_a_gradient_that_is_missing_fails(reference):
+    found = named(gradients(make_program(workload(), (), None)))
+    found.pop("grad of 0.out.weight")
+    fields = gates.judge_tensors(found, gates.load_reference(str(reference)), "float32")
+
+    assert (fields["passed"], fields["worst"]) == (False, "grad of 0.out.weight")
+
+
+@pytest.mark.parametrize(("core", "word"), [("own:planted", "fail"), ("default", "pass")])
+def test_attention_is_checked_over_layouts_in_one_process(core, word):
+    asked = session("Small", ("sdpa", core))
+    asked.warm()
+
+    assert asked.layouts()["layouts"].startswith(word)
+
+
+def test_attention_too_large_for_its_formula_is_not_called_wrong():
+    import torch
+
+    def hungry(q, k, v):
+        raise RuntimeError("CUDA out of memory. Tried to allocate 500 GiB.")
+
+    assert gates.judge_attention(hungry, [torch.randn(4, 2, 8, 8)] * 3) == gates.TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Restless", "the same seed gives two losses"), ("Diverging", "not finite")],
+)
+def test_a_program_that_cannot_be_judged(tmp_path, name, said):
+    with pytest.raises(BoundbyError, match=said) as caught:
+        make_reference(workload(name), None, tmp_path, [], STEPS, 2)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("WithoutLoss", "no method 'loss'"), ("Sizeless", "batch_size is None"), ("Nobody", "no ")],
+)
+def test_a_class_that_is_no_workload(name, said):
+    with pytest.raises(UsageError, match=said):
+        workload(name)
+
+
+def test_a_session_answers_everything(tmp_path):
+    asked = WorkloadSession(Request(f"{FILE}:Small", str(tmp_path)), 0.0)
+    facts, warm, block = asked.facts(), asked.warm(), asked.measure(3)
+    traced = asked.trace()
+
+    assert (facts["optimizer"], facts["batch"], facts["offers"]) == ("AdamW", 4, ("attention",))
+    assert facts["cores"] == ("planted",)
+    assert facts["flops"] > 0
+    assert warm["samples"] == 4
+    assert warm["memory"]["peak"] > 1 << 20
+    assert block["ns"] > 0
+    assert block["recompiled"] == 0
+    assert Path(traced["trace"]).stat().st_size > 1000
+
+
+class Stream:
+    def wait_stream(self, other):
+        """There is one queue on a CPU."""
+
+
+def test_a_captured_step_starts_where_the_program_starts(monkeypatch):
+    import torch
+
+    class Graph:
+        def replay(self):
+            program._replayed = program._step()
+
+    monkeypatch.setattr(torch.cuda, "Stream", Stream)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "current_stream", Stream)
+    monkeypatch.setattr(torch.cuda, "stream", lambda _: nullcontext())
+    monkeypatch.setattr(torch.cuda, "graph", lambda _: nullcontext())
+    for changes in ((), (("bf16-params", "fp32-masters"), ("fused-optimizer", "true"))):
+        applied = tuple((BY_ID[name], value) for name, value in changes)
+        eager = curve(make_program(workload(), applied, None), STEPS)
+        program = make_program(workload(), applied, None)
+        program.capture()
+
+        assert curve(program, STEPS) == pytest.approx(eager, rel=1e-5)
+
+
+def test_inference_has_no_gradients(tmp_path):
+    made = make_reference(workload("Inference"), None, tmp_path, [], STEPS, 2)
+    gate = gated("Inference", tmp_path, ("inference-mode", "true"))
+
+    assert made["where"] == "float64"
+    assert gate["passed"]
+    assert gate["tensors"] == 2
+
+
+def test_a_pass_that_draws_random_numbers_is_judged_by_its_losses(tmp_path):
+    made = make_reference(workload("Random"), None, tmp_path, [], STEPS, 2)
+    gate = gated("Random", tmp_path, ("fused-optimizer", "true"))
+
+    assert len(made["losses"]) == 2
+    assert (gate["passed"], gate["tensors"], gate["error"]) == (True, 0, None)
+    assert list(gate["notes"]) == [gates.RANDOM]
+    assert gate["loss"].startswith("pass")
+
+
+def test_modules_of_dropout_are_off_while_gradients_are_compared(tmp_path):
+    make_reference(workload("Dropping"), None, tmp_path, [], STEPS, 2)
+    gate = gated("Dropping", tmp_path, ("sdpa", "default"))
+
+    assert gate["tensors"] == 2 + 8
+    assert gate["passed"], gate
+
+
+def test_gradients_and_losses_of_a_loader_are_of_the_same_batches(tmp_path):
+    make_reference(workload("Fed"), None, tmp_path, [], STEPS, 2)
+    asked = session("Fed", ("sdpa", "default"))
+    found = asked.gate(str(tmp_path), "float32", STEPS)
+    kept = gates.load_reference(str(tmp_path))
+
+    assert found["gate"]["passed"], found["gate"]
+    assert found["losses"] == pytest.approx(kept["losses"][0], rel=1e-4)
+
+
+def test_a_loader_feeds_and_losses_are_logged_seldom():
+    asked = session("Fed", ("fewer-readbacks", "100"))
+    asked.warm()
+
+    assert asked._program.build.workload.logged == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (RuntimeError("CUDA out of memory. Tried to allocate 5 GiB."), "oom"),
+        (MemoryError(), "oom"),
+        (type("Unsupported", (Exception,), {"__module__": "torch._dynamo.exc"})(), "compile"),
+        (UsageError("no method"), "input"),
+        (ValueError("no such luck"), "crash"),
+    ],
+)
+def test_kinds_of_failure(error, kind):
+    assert kind_of(error) == kind
+
+
+@pytest.mark.parametrize("facts", [CUDA, Facts(trains=False, modules=("Conv2d",))])
+def test_every_value_of_every_change_has_a_patch(facts):
+    facts = replace(facts, offers=("attention", "loader", "log"), cores=("mine",))
+    for change in CHANGES:
+        for value in change.values(facts, ()):
+            assert change.patch(value)
+            assert 0 < change.prior(facts, value) < 1
+
+
+def test_every_change_carries_out_a_prescription_and_answers_what_it_saves():
+    from boundby.prescribe.catalogue import RULES
+
+    known = {rule.id for rule in RULES}
+    saved = {"compute", "traffic", "sync", "launch"}
+    for change in CHANGES:
+        assert change.prescription in known
+        assert set(change.answers.saves) <= saved
+        assert BY_ID[change.id] is change

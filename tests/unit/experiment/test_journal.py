@@ -1,0 +1,111 @@
+"""The journal: on disk before it is believed, taken up after a kill, never another program's."""
+
+import errno
+import os
+
+import pytest
+
+from boundby.errors import BoundbyError, UsageError
+from boundby.experiment.journal import FILE, Journal, content_of
+from boundby.experiment.settings import Settings
+
+MINE = Settings("mine:Workload")
+
+
+def test_records_come_back_in_order(tmp_path):
+    journal = Journal(tmp_path / "new", MINE)
+    journal.append({"kind": "trial", "change": "sdpa"})
+    journal.append({"kind": "trial", "change": "bf16"})
+    again = Journal(tmp_path / "new", MINE)
+
+    assert not journal.notes
+    assert [each["change"] for each in again.records] == ["sdpa", "bf16"]
+    assert again.is_resumed
+
+
+def test_what_is_no_number_is_null(tmp_path):
+    Journal(tmp_path, MINE).append({"kind": "trial", "gate": {"error": float("nan")}})
+
+    assert Journal(tmp_path, MINE).records == [{"kind": "trial", "gate": {"error": None}}]
+
+
+def test_a_torn_last_line_is_told_and_dropped(tmp_path):
+    Journal(tmp_path, MINE).append({"kind": "trial", "change": "sdpa"})
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b'{"kind": "trial", "chan')
+    torn = Journal(tmp_path, MINE)
+    torn.append({"kind": "trial", "change": "bf16"})
+
+    assert "torn" in torn.notes[0]
+    assert [each["change"] for each in Journal(tmp_path, MINE).records] == ["sdpa", "bf16"]
+
+
+def test_a_line_that_cannot_be_read_is_told_and_left_out(tmp_path):
+    Journal(tmp_path, MINE)
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b"no json\n")
+
+    assert Journal(tmp_path, MINE).notes == ["line 2 of the journal cannot be read: left out"]
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (Settings("other:Workload"), "target"),
+        (Settings("mine:Workload", arguments=("--small",)), "arguments"),
+        (Settings("mine:Workload", memory_cap=1), "memory cap"),
+    ],
+)
+def test_the_journal_of_another_program_is_refused(tmp_path, other, what):
+    Journal(tmp_path, MINE)
+
+    with pytest.raises(UsageError, match=what):
+        Journal(tmp_path, other)
+
+
+def test_an_edited_program_is_another_program(tmp_path):
+    file = tmp_path / "train.py"
+    file.write_text("a = 1\n")
+    settings = Settings(str(file))
+    Journal(tmp_path / "j", settings)
+    file.write_text("a = 2\n")
+
+    with pytest.raises(UsageError, match="content of the file"):
+        Journal(tmp_path / "j", settings)
+
+
+def test_the_content_is_that_of_the_file_a_target_names(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("a = 1\n")
+
+    assert content_of(f"{file}:Workload") == content_of(str(file)) is not None
+    assert content_of("mine:Workload") is None
+
+
+def test_a_folder_that_cannot_be_written_ends_in_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(BoundbyError, match="cannot keep a journal"):
+        Journal(tmp_path / "file" / "journal", MINE)
+
+
+def test_a_full_disk_ends_in_one_line_with_a_hint(tmp_path, monkeypatch):
+    journal = Journal(tmp_path, MINE)
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(BoundbyError, match="No space left") as caught:
+        journal.append({"kind": "trial"})
+    assert "run the same command again" in caught.value.hint
+    assert journal.records == []
+
+
+def test_each_process_has_a_folder_of_its_own(tmp_path):
+    journal = Journal(tmp_path, MINE)
+    first = journal.trial_folder("trial")
+    first.mkdir(parents=True)
+
+    assert first.name == "001-trial"
+    assert journal.trial_folder("probe").name == "002-probe"

@@ -1,0 +1,110 @@
+"""Predictions: from the replay of a real recording, else a guess that only orders trials."""
+
+import pytest
+
+from boundby.experiment.changes import BY_ID
+from boundby.experiment.diagnosing import diagnose_trace
+from boundby.experiment.predict import OFF_THE_POINT, predict
+from boundby.experiment.turns import block, precision_of
+from boundby.experiment.values import Diagnosed
+from recordings import REAL
+from tuning import CUDA
+
+HOST_BOUND = Diagnosed("launch-bound")
+DEVICE_BOUND = Diagnosed("compute-bound")
+
+
+def gain(change, value, now, step_ms=10.0):
+    found = predict(BY_ID[change], value, CUDA, now, step_ms)
+    return None if found is None else (pytest.approx(found.gain), found.by)
+
+
+def test_the_replay_of_a_recording_predicts_or_rules_out():
+    now = diagnose_trace(str(REAL / "gnn_like_many_small.json.gz"), 5.0, 4.9)
+
+    assert now.verdict == "launch-bound"
+    assert now.predicted or now.idle
+    assert not set(now.predicted) & set(now.idle)
+
+
+def test_a_replayed_step_is_a_gain():
+    now = Diagnosed("launch-bound", predicted={"sdpa": 8.0})
+
+    assert gain("sdpa", "default", now) == (0.2, "replay")
+
+
+def test_what_the_replay_calls_idle_has_no_prediction():
+    assert gain("sdpa", "default", Diagnosed("launch-bound", idle=("sdpa",))) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "value", "now", "share"),
+    [
+        ("tf32", "high", DEVICE_BOUND, 1.0),
+        ("tf32", "high", HOST_BOUND, OFF_THE_POINT),
+        ("cuda-graph", "step", HOST_BOUND, 1.0),
+        ("cuda-graph", "step", DEVICE_BOUND, OFF_THE_POINT),
+        ("compile-model", "default", DEVICE_BOUND, 1.0),
+        ("compile-model", "default", HOST_BOUND, 1.0),
+        ("cuda-graph", "step", Diagnosed(), 1.0),
+    ],
+)
+def test_a_guess_counts_less_where_it_saves_what_does_not_bind(change, value, now, share):
+    whole = BY_ID[change].prior(CUDA, value)
+
+    assert gain(change, value, now) == (whole * share, "guess")
+
+
+@pytest.mark.parametrize(
+    ("configuration", "precision"),
+    [
+        ((), "float32"),
+        ((("sdpa", "default"),), "float32"),
+        ((("tf32", "high"),), "tf32"),
+        ((("tf32", "high"), ("bf16", "autocast")), "bfloat16"),
+        ((("bf16-params", "fp32-masters"), ("tf32", "high")), "bf16 parameters"),
+    ],
+)
+def test_a_configuration_is_held_to_its_coarsest_change(configuration, precision):
+    assert precision_of(configuration) == precision
+
+
+def test_a_block_lasts_a_quarter_of_a_second_or_a_step():
+    assert (block(1e6), block(1e9), block(1.0)) == (250, 1, 500)
+
+
+def test_a_graph_takes_the_graphs_out_of_compiled_code():
+    change = BY_ID["cuda-graph"]
+    before = (("compile-model", "reduce-overhead"), ("sdpa", "flash"))
+
+    assert change.adjust(before) == (("compile-model", "default"), ("sdpa", "flash"))
+
+
+@pytest.mark.parametrize(
+    ("change", "configuration", "values"),
+    [
+        ("compile-model", (), ("default",)),
+        (
+            "compile-model",
+            (("compile-model", "default"),),
+            ("reduce-overhead", "max-autotune-no-cudagraphs"),
+        ),
+        (
+            "compile-model",
+            (("compile-model", "default"), ("cuda-graph", "step")),
+            ("max-autotune-no-cudagraphs",),
+        ),
+        ("bf16-params", (), ()),
+        ("bf16-params", (("bf16", "autocast"),), ("fp32-masters",)),
+        ("bf16", (("bf16-params", "fp32-masters"),), ()),
+        ("fp16", (), ()),
+        ("foreach-optimizer", (), ()),
+        ("fused-optimizer", (), ("true",)),
+        ("thread-limit", (), ()),
+        ("channels-last", (), ()),
+        ("sdpa", (), ("default", "flash", "efficient", "cudnn")),
+        ("cuda-graph", (), ("step",)),
+    ],
+)
+def test_what_can_be_tried_on_a_transformer_on_cuda(change, configuration, values):
+    assert BY_ID[change].values(CUDA, configuration) == values

@@ -1,0 +1,73 @@
+"""Real processes: what they answer, and how they end. Slow to start, so as few as will do."""
+
+from pathlib import Path
+
+import pytest
+
+from boundby.experiment.journal import Journal
+from boundby.experiment.lab import ProcessLab
+from boundby.experiment.process import Process, TrialError
+from boundby.experiment.settings import Settings
+from boundby.experiment.wire import Request
+
+FILE = Path(__file__).with_name("workloads.py")
+ENDINGS = Path(__file__).with_name("endings.py")
+SCRIPT = Path(__file__).with_name("script.py")
+ENOUGH_S = 120.0
+ONE = {"OMP_NUM_THREADS": "1"}
+
+
+def opened(target, folder, **asked):
+    return Process(Request(str(target), str(folder), **asked), ONE)
+
+
+def test_a_process_that_is_killed_says_by_what(tmp_path):
+    process = opened(f"{ENDINGS}:Killed", tmp_path)
+    with pytest.raises(TrialError, match="SIGKILL") as caught:
+        process.ask("warm", ENOUGH_S)
+
+    process.end()
+    assert caught.value.kind == "oom"
+    assert process.is_over
+
+
+def test_a_process_that_hangs_is_ended(tmp_path):
+    process = opened(f"{ENDINGS}:Hanging", tmp_path)
+    with pytest.raises(TrialError) as caught:
+        process.ask("warm", 0.5)
+
+    assert caught.value.kind == "hang"
+    assert process.is_over
+
+
+def test_a_script_is_changed_from_outside_and_measured_where_it_waits(tmp_path):
+    plain = opened(SCRIPT, tmp_path / "plain")
+    facts = plain.ask("facts", ENOUGH_S)
+    kept = plain.ask("keep", ENOUGH_S, steps=4)
+    plain.end()
+    changes = (("bf16", "autocast"), ("fused-optimizer", "true"), ("gc-schedule", "5"))
+    changed = opened(SCRIPT, tmp_path / "changed", changes=changes, arguments=("--steps", "40"))
+    gate = changed.ask(
+        "gate", ENOUGH_S, reference=str(tmp_path / "plain"), precision="bfloat16", steps=4,
+        others=[[each * 1.2 for each in kept["losses"]]],
+    )["gate"]  # fmt: skip
+    block = changed.ask("measure", ENOUGH_S, steps=5)
+    with pytest.raises(TrialError) as caught:
+        changed.ask("measure", ENOUGH_S, steps=1000)
+
+    assert (facts["kind"], facts["optimizer"], facts["batch"]) == ("script", "AdamW", None)
+    assert len(kept["losses"]) == 4
+    assert gate["passed"]
+    assert gate["error"] > 0
+    assert block["ns"] > 0
+    assert caught.value.kind == "ended"
+
+
+def test_a_script_is_recorded_by_the_observer_of_run(tmp_path):
+    settings = Settings(str(SCRIPT))
+    lab = ProcessLab(settings, Journal(tmp_path, settings))
+    found = lab.recorded((("gc-schedule", "5"),))
+
+    assert found.verdict == "undecided"
+    assert "launch" in found.reason or "device" in found.reason
+    assert list(tmp_path.rglob("trace.json"))

@@ -1,0 +1,221 @@
+"""The loop: what is tried, in which order, what is kept, when it ends."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from boundby.errors import CannotTellError
+from boundby.experiment.outcome import path_points
+from boundby.experiment.values import Diagnosed, Gate, Trial
+from tuning import BASELINE_MS, WRONG, FakeLab, run, trials
+
+BOTH = ("batch", "numerics")
+
+
+def test_a_faster_change_is_kept_and_a_slower_one_taken_back(tmp_path):
+    lab = FakeLab({"sdpa": 1.2, "fused-optimizer": 0.9})
+    outcome = run(lab, tmp_path, only=("sdpa", "fused-optimizer"))
+    found = dict(trials(outcome))
+
+    assert found["sdpa=default"] == "kept"
+    assert found["fused-optimizer=true"] == "reverted"
+    assert outcome.configuration == (("sdpa", "default"),)
+    assert outcome.gain == pytest.approx(1.2)
+    assert outcome.best["step_ms"] == pytest.approx(BASELINE_MS / 1.2)
+    assert outcome.ended == "nothing left is predicted to gain 2%"
+    assert lab.closed
+
+
+def test_each_trial_has_one_change_more_than_the_best_so_far(tmp_path):
+    lab = FakeLab({"sdpa": 1.2, "fused-optimizer": 1.1, "compile-model": 1.3})
+    run(lab, tmp_path, only=("sdpa", "fused-optimizer", "compile-model"))
+    best = ()
+    for asked in lab.asked[1:]:
+        kept = asked[:1] == ("kept",)
+        configuration = asked[1:] if kept else asked
+        assert len(set(configuration) - set(best)) == 1
+        best = configuration if kept else best
+
+
+def test_nothing_is_tried_that_was_not_allowed(tmp_path):
+    lab = FakeLab({"tf32": 3.0, "bf16": 3.0})
+    tried = {name.partition("=")[0] for name, _ in trials(run(lab, tmp_path))}
+
+    assert tried.isdisjoint({"larger-batch", "tf32", "bf16", "fp16", "bf16-params"})
+    assert "compile-model" in tried
+    assert lab.probed == []
+
+
+def test_the_best_predicted_gain_per_risk_comes_first(tmp_path):
+    said = Diagnosed("launch-bound", predicted={"sdpa": 31.0, "fused-optimizer": 20.0})
+    lab = FakeLab(diagnoses={0: said})
+    found = trials(run(lab, tmp_path, only=("sdpa", "fused-optimizer")))
+
+    assert [name for name, _ in found] == ["fused-optimizer=true", "sdpa=default"]
+    record = run(FakeLab(diagnoses={0: said}), tmp_path / "b", only=("fused-optimizer",)).records[1]
+    assert (record["predicted_ms"], record["predicted_by"]) == (pytest.approx(20.0), "replay")
+
+
+def test_what_the_replay_calls_idle_is_not_tried(tmp_path):
+    said = Diagnosed("compute-bound", idle=("fused-optimizer",))
+    found = trials(run(FakeLab(diagnoses={0: said}), tmp_path, only=("fused-optimizer", "sdpa")))
+
+    assert [name for name, _ in found][:1] == ["sdpa=default"]
+    assert "fused-optimizer=true" not in dict(found)
+
+
+@pytest.mark.parametrize("failure", ["oom", "hang", "crash", "compile", "recompiles"])
+def test_a_failed_trial_is_a_result_and_the_loop_goes_on(tmp_path, failure):
+    lab = FakeLab({"fused-optimizer": 1.2}, {"compile-model=default": failure})
+    outcome = run(lab, tmp_path, only=("compile-model", "fused-optimizer"))
+    record = next(each for each in outcome.records if each["change"] == "compile-model")
+
+    assert (record["decision"], record["failure"]) == ("failed", failure)
+    assert record["step_ms"] is None
+    assert record["correct"] is None
+    assert dict(trials(outcome))["fused-optimizer=true"] == "kept"
+
+
+def test_after_a_wrong_kernel_the_next_one_is_tried(tmp_path):
+    wrong = Gate(passed=False, layouts="fail: grad of input 0", error=1e-7, limit=1e-5)
+    lab = FakeLab({"sdpa": 1.2}, {"sdpa=default": wrong})
+    outcome = run(lab, tmp_path, only=("sdpa",))
+    first = outcome.records[1]
+
+    assert trials(outcome)[:2] == [("sdpa=default", "rejected"), ("sdpa=flash", "kept")]
+    assert first["why"] == "attention alone: fail: grad of input 0"
+    assert first["correct"] is False
+
+
+def test_attention_that_is_wrong_under_bf16_alone_gives_way_to_the_next(tmp_path):
+    class Lab(FakeLab):
+        def trial(self, configuration, best):
+            pairs = dict(configuration)
+            if "bf16" in pairs and pairs["sdpa"] == "default":
+                return Trial(gate=replace(WRONG, layouts="fail: grad of input 0"))
+            if pairs.get("sdpa") == "flash":
+                return Trial("crash", "no such kernel")
+            return super().trial(configuration, best)
+
+    lab = Lab({"sdpa": 1.2, "bf16": 1.5}, diagnoses={0: Diagnosed("x", predicted={"sdpa": 9.0})})
+    outcome = run(lab, tmp_path, only=("sdpa", "bf16"), allow=BOTH)
+
+    assert trials(outcome)[:4] == [
+        ("sdpa=default", "kept"),
+        ("bf16=autocast", "rejected"),
+        ("bf16=autocast", "failed"),
+        ("bf16=autocast", "kept"),
+    ]
+    assert outcome.configuration == (("sdpa", "efficient"), ("bf16", "autocast"))
+
+
+def test_a_module_whose_gradient_fails_in_bf16_is_tried_in_float32(tmp_path):
+    lab = FakeLab({"bf16": 1.5}, {"bf16=autocast": WRONG})
+    outcome = run(lab, tmp_path, only=("bf16", "sdpa"), allow=BOTH)
+
+    assert trials(outcome)[:2] == [
+        ("bf16=autocast", "rejected"),
+        ("bf16=autocast,fp32=head", "kept"),
+    ]
+
+
+def test_a_batch_is_searched_by_doubling_and_measured_once_more(tmp_path):
+    lab = FakeLab(batches={16: 0.8, 32: 0.7, 64: 0.695})
+    outcome = run(lab, tmp_path, only=("larger-batch",), allow=BOTH)
+    probes = [each for each in outcome.records if each["kind"] == "probe"]
+
+    assert lab.probed[:3] == [16, 32, 64]
+    assert [each["samples"] for each in probes[:3]] == [16, 32, 64]
+    assert trials(outcome)[0] == ("larger-batch=32", "kept")
+    assert outcome.best["samples"] == 32
+    assert outcome.gain == pytest.approx(1 / 0.7)
+
+
+def test_checkpointing_waits_until_memory_ends_a_batch(tmp_path):
+    names = ("larger-batch", "checkpointing")
+    roomy = trials(run(FakeLab(), tmp_path / "a", only=names, allow=BOTH))
+    tight = FakeLab({"checkpointing": 0.8}, batches={16: 0.5, 32: None})
+    tight.with_room = {32: 0.4, 64: 0.25, 128: 0.25}
+    outcome = run(tight, tmp_path / "b", only=names, allow=BOTH)
+    found = trials(outcome)
+
+    assert not any(name.startswith("checkpointing") for name, _ in roomy)
+    assert found[:2] == [("larger-batch=16", "kept"), ("checkpointing=selective", "kept")]
+    assert tight.probed[2:5] == [32, 64, 128]
+    assert outcome.configuration == (("checkpointing", "selective"), ("larger-batch", "64"))
+
+
+def test_what_was_no_faster_is_tried_again_after_something_was_kept(tmp_path):
+    lab = FakeLab({"compile-model": 1.3})
+    found = trials(run(lab, tmp_path, only=("compile-model", "sdpa", "fused-optimizer"), trials=9))
+
+    assert [name for name, _ in found].count("fused-optimizer=true") <= 2
+
+
+def test_trials_and_minutes_end_it(tmp_path):
+    by_trials = run(FakeLab(), tmp_path / "a", trials=1)
+    by_minutes = run(FakeLab(), tmp_path / "b", minutes=1.5)
+
+    assert by_trials.ended == "no more trials than 1 were asked for"
+    assert len(trials(by_trials)) == 1
+    assert by_minutes.ended == "the 1.5 minutes are spent"
+    assert len(trials(by_minutes)) <= 2
+
+
+def test_records_are_plain_json_with_the_promised_keys(tmp_path):
+    outcome = run(FakeLab({"sdpa": 1.2}), tmp_path, only=("sdpa",))
+    keys = {"change", "predicted_ms", "step_ms", "samples_per_s", "peak_bytes", "correct"}
+    keys |= {"decision", "caliber", "compile_s", "numerics", "why"}
+
+    assert all(keys <= each.keys() for each in outcome.records)
+    lines = (tmp_path / "journal.jsonl").read_text("ascii").splitlines()
+    assert [json.loads(each) for each in lines[1:]] == json.loads(json.dumps(outcome.records))
+    points = path_points(outcome.run)
+    assert [each["change"] for each in points] == ["baseline", "sdpa"]
+    assert points[1]["decision"] == "kept"
+
+
+def test_a_program_that_differs_from_itself_cannot_be_tuned(tmp_path):
+    lab = FakeLab(outcomes={"": WRONG})
+
+    with pytest.raises(CannotTellError, match="differs from itself"):
+        run(lab, tmp_path)
+    assert lab.closed
+
+
+def test_processes_are_ended_when_the_user_interrupts(tmp_path):
+    lab = FakeLab()
+
+    def say(text):
+        if text.startswith("trial"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(lab, tmp_path, say=say)
+    assert lab.closed
+    assert (tmp_path / "journal.jsonl").read_text("ascii").count("\n") == 2
+
+
+def test_a_journal_is_taken_up_with_its_best_measured_again(tmp_path):
+    names = ("sdpa", "fused-optimizer")
+    speed = {"sdpa": 1.2, "fused-optimizer": 1.1}
+    run(FakeLab(speed), tmp_path, only=names, trials=1)
+    lab = FakeLab(speed)
+    outcome = run(lab, tmp_path, only=names)
+    kinds = [each["kind"] for each in outcome.records]
+
+    assert kinds[:4] == ["baseline", "trial", "baseline", "again"]
+    assert kinds.count("trial") == 2
+    assert set(dict(outcome.configuration)) == set(names)
+    assert outcome.gain == pytest.approx(1.32)
+
+
+def test_what_no_longer_helps_on_another_machine_is_not_taken_up(tmp_path):
+    run(FakeLab({"sdpa": 1.2}), tmp_path, only=("sdpa",))
+    outcome = run(FakeLab({"sdpa": 0.8}), tmp_path, only=("sdpa",), trials=0)
+
+    assert outcome.records[-1]["kind"] == "again"
+    assert outcome.records[-1]["decision"] == "reverted"
+    assert outcome.configuration == ()
+    assert outcome.gain is None

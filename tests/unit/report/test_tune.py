@@ -1,0 +1,125 @@
+"""The report of a tuning run: the same values as text, JSON and Markdown."""
+
+import json
+
+import jsonschema
+import pytest
+
+from boundby.experiment.values import Diagnosed, Gate
+from boundby.report import tune, tune_markdown
+from boundby.report.terminal import Look
+from boundby.report.tune_document import encode, schema
+from boundby.report.tune_path import size
+from tuning import FakeLab, run
+
+WRONG = Gate(passed=False, tensors=9, worst="grad of 0.weight", error=1.4, limit=0.01)
+
+
+@pytest.fixture
+def outcome(tmp_path):
+    """A larger batch and fused attention kept, a wrong kernel and a crash on the way."""
+    lab = FakeLab(
+        {"sdpa": 1.2, "fused-optimizer": 0.98},
+        {"sdpa=default": WRONG, "compile-model=default": "crash"},
+        batches={16: 0.5, 32: 0.4, 64: None},
+        diagnoses={0: Diagnosed("launch-bound", predicted={"larger-batch": 16.0})},
+    )
+    names = ("larger-batch", "sdpa", "fused-optimizer", "compile-model")
+    return run(lab, tmp_path, only=names, allow=("batch",))
+
+
+@pytest.fixture
+def nothing(tmp_path):
+    return run(FakeLab(), tmp_path, only=("sdpa",))
+
+
+def test_the_schema_is_itself_valid():
+    jsonschema.Draft202012Validator.check_schema(schema())
+
+
+@pytest.mark.parametrize("which", ["outcome", "nothing"])
+def test_every_document_follows_the_schema(request, which):
+    document = json.loads(encode(request.getfixturevalue(which)))
+
+    jsonschema.Draft202012Validator(schema()).validate(document)
+    assert document["schema_version"] == 1
+
+
+def test_every_line_of_the_journal_follows_the_schema(outcome, tmp_path):
+    record = {"$ref": "#/$defs/record", "$defs": schema()["$defs"]}
+    lines = (tmp_path / "journal.jsonl").read_text("ascii").splitlines()[1:]
+
+    assert lines
+    for each in lines:
+        jsonschema.Draft202012Validator(record).validate(json.loads(each))
+
+
+def test_the_text_says_what_was_gained_and_how(outcome):
+    text = tune.render(outcome, Look())
+
+    assert text.startswith("tune       3.00x the throughput: 250 samples/s -> 750 samples/s")
+    assert "peak memory 2.00 GiB -> 8.00 GiB" in text
+    assert "larger-batch 32" in text
+    assert "sdpa default: rejected: grad of 0.weight: error 1.4e+00" in text
+    assert "compile-model default: failed: it crashed: as planned" in text
+    assert "batch_size = 32" in text
+    assert "sdpa_kernel(SDPBackend.FLASH_ATTENTION)" in text
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_all_trials_are_on_the_path_with_time_and_memory(outcome):
+    text = tune.render(outcome, Look())
+    rows = text[text.index("\npath ") + 1 : text.index("\npredicted ")].splitlines()
+    baseline = next(row for row in rows if "baseline" in row)
+
+    assert "peak memory" in rows[0]
+    assert "32.0 ms" in baseline
+    assert "2.00 GiB" in baseline
+    assert len([row for row in rows[1:] if row.strip()]) == len(outcome.story)
+
+
+def test_predictions_are_for_the_samples_of_the_step_before(outcome):
+    said = tune.predictions(outcome)
+
+    assert said[0] == "larger-batch 32: 16.0 ms by replay, measured 12.8 ms"
+
+
+def test_five_questions_for_every_change_that_was_kept(outcome):
+    text = tune.render(outcome, Look())
+
+    for word in ("saves", "more memory?", "numerics?", "some shapes?", "start-up?"):
+        assert text.count(f"  {word}") == 2
+    assert "measured: 6144 MiB more" in text
+
+
+def test_markdown_holds_the_same_numbers(outcome):
+    text = tune_markdown.render(outcome)
+
+    assert text.startswith("# 3.00x the throughput: 250 samples/s -> 750 samples/s\n")
+    assert "| larger-batch 32 | kept | 51.2 ms | 625 | 8.00 GiB |" in text
+    assert "batch_size = 32" in text
+
+
+def test_without_a_gain_nothing_is_promised(nothing):
+    text = tune.render(nothing, Look())
+
+    assert text.startswith("tune       nothing that was tried is surely faster than 250 samples/s")
+    assert "\npatch" not in text
+
+
+def test_a_journal_of_two_runs_is_one_path(tmp_path):
+    names = ("sdpa", "fused-optimizer")
+    speed = {"sdpa": 1.2, "fused-optimizer": 1.1}
+    run(FakeLab(speed), tmp_path, only=names, trials=1)
+    outcome = run(FakeLab(speed), tmp_path, only=names)
+    text = tune.render(outcome, Look())
+
+    assert [each["change"] for each in outcome.story] == ["baseline", "sdpa", "fused-optimizer"]
+    assert text.startswith("tune       1.32x the throughput: 250 samples/s -> 330 samples/s")
+    assert "2 runs: baseline and best were measured again" in " ".join(text.split())
+    assert "1 trial in" in text
+
+
+def test_sizes():
+    assert (size(None), size(1 << 20), size(3 << 29)) == ("-", "1.00 MiB", "1.50 GiB")
