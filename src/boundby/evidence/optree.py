@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -52,15 +53,18 @@ class OpTree:
         to the size of its subtree.
         """
         order = np.lexsort((self.row, self.thread))
-        place = np.empty(len(self), dtype=np.int64)
-        place[order] = np.arange(len(self))
-        last = place + sums_inside(self.parent, np.ones(len(self), dtype=np.int64))
+        place = np.empty(len(self), dtype=np.int32)  # rows of a recording fit, and memory counts
+        place[order] = np.arange(len(self), dtype=np.int32)
+        del order
+        held = sums_inside(self.parent, np.ones(len(self), dtype=np.int64)).astype(np.int32)
         grouped = np.lexsort((place, self.name))
-        name, at, until = self.name[grouped], place[grouped], last[grouped]
+        at = place[grouped]
+        until = at + held[grouped]
         kept = np.ones(len(self), dtype=np.bool_)
-        for group in np.split(np.arange(len(self)), np.flatnonzero(np.diff(name)) + 1):
-            reach = np.maximum.accumulate(until[group])
-            kept[grouped[group[1:]]] = at[group[1:]] > reach[:-1]
+        begins = np.flatnonzero(np.diff(self.name[grouped])) + 1
+        for first, end in pairwise((0, *begins.tolist(), len(self))):
+            reach = np.maximum.accumulate(until[first : end - 1])
+            kept[grouped[first + 1 : end]] = at[first + 1 : end] > reach
         return kept
 
     @cached_property
@@ -112,15 +116,16 @@ def sums_inside(parent: Ints, own: Ints) -> Ints:
     return inside
 
 
-def _levels(parent: Ints) -> list[Ints]:
+def _levels(parent: Ints) -> list[Ints32]:
     """Nodes by depth, outermost first; each is in one level, so that depth costs nothing extra."""
-    depth = (parent != NONE).astype(np.int64)
-    jump = parent.copy()
+    depth = (parent != NONE).astype(np.int32)
+    jump = parent.astype(np.int32)
     while (jump != NONE).any():
         moved = np.flatnonzero(jump != NONE)
         depth[moved] += depth[jump[moved]]
         jump[moved] = jump[jump[moved]]
-    order = np.argsort(depth, kind="stable")
+    del jump
+    order = np.argsort(depth, kind="stable").astype(np.int32)
     return list(np.split(order, np.flatnonzero(np.diff(depth[order])) + 1))
 
 
