@@ -48,7 +48,7 @@ class UntilScript(click.Command):
     epilog=examples(
         "boundby tune train.py",
         "boundby tune workload.py:Workload --allow batch,numerics --minutes 20",
-        "boundby tune mine:Workload --only compile-model,sdpa -o tuned.md",
+        "boundby tune mine:Workload --only compile-model,sdpa -o tuned.html",
     ),
 )
 @click.option("--journal", type=click.Path(path_type=Path), help="Keep (or take up) it here.")
@@ -149,6 +149,11 @@ def _text(outcome: Outcome, output: Output) -> str:
         from boundby.report.tune_markdown import render as render_markdown
 
         return render_markdown(outcome)
+    if output.form == "html":
+        from boundby.report.page.render import render as render_page
+        from boundby.report.page.tune import tune_page
+
+        return render_page(tune_page(outcome))
     from boundby.report.terminal import Look, look_at
     from boundby.report.tune import render
 

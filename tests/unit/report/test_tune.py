@@ -7,6 +7,8 @@ import pytest
 
 from boundby.experiment.values import Diagnosed, Gate
 from boundby.report import tune, tune_markdown
+from boundby.report.page.render import render as render_page
+from boundby.report.page.tune import tune_page
 from boundby.report.terminal import Look
 from boundby.report.tune_document import encode, schema
 from boundby.report.tune_path import size
@@ -123,3 +125,21 @@ def test_a_journal_of_two_runs_is_one_path(tmp_path):
 
 def test_sizes():
     assert (size(None), size(1 << 20), size(3 << 29)) == ("-", "1.00 MiB", "1.50 GiB")
+
+
+@pytest.mark.parametrize("which", ["outcome", "nothing"])
+def test_the_page_shows_the_same_values(request, which):
+    found = request.getfixturevalue(which)
+    page = tune_page(found)
+    shown = render_page(page)
+
+    assert page.document == json.loads(encode(found))
+    assert [panel.id for panel in page.panels] == [
+        "verdict", "trials", "predicted", "questions", "patch", "notes",
+    ]  # fmt: skip
+    assert tune.rate(found.best) in shown
+    assert len(page.charts["trial-steps"]["rows"]) == sum(
+        each["step_ms"] is not None for each in found.story
+    )
+    for change, _code in found.patch:
+        assert change in shown
