@@ -258,7 +258,7 @@ def test_the_printer_gets_light_colours_and_everything_unfolded(open_page, drive
     pdf = driver.execute_cdp_cmd("Page.printToPDF", {})["data"]
 
     assert len(pdf) > 50_000
-    assert page.run("return document.querySelectorAll('details:not([open])').length") == folded
+    assert page.wait(f"return document.querySelectorAll('details:not([open])').length === {folded}")
 
 
 EVENTS = 50_000
