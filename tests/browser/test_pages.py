@@ -59,9 +59,8 @@ FRAME = "return new Promise((done) => requestAnimationFrame(() => requestAnimati
 
 def is_quiet(page):
     """Whether the page logged nothing and asked for nothing but itself."""
-    complaints = [each["message"] for each in page.logs("browser")]
     asked = [url for url in page.requests() if not url.startswith("data:")]
-    assert complaints == []
+    assert page.complaints() == []
     assert asked == [page.path.as_uri()]
 
 
