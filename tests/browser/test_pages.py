@@ -95,6 +95,18 @@ MAKERS = {
 }
 
 
+LOUD = """<!DOCTYPE html><meta charset="utf-8"><title>loud</title>
+<script>document.documentElement.dataset.readyMs = 1; console.error("loud");</script>
+<img src="http://127.0.0.1:9/x.png">"""
+
+
+def test_a_page_that_asks_or_complains_would_be_noticed(open_page):
+    page = open_page(LOUD)
+
+    assert "http://127.0.0.1:9/x.png" in page.requests()
+    assert any("loud" in text for text in page.complaints())
+
+
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_every_panel_has_its_figure_or_says_why_not(open_page, make):
     page = open_page(make())
