@@ -71,13 +71,18 @@ class Browser:
         return low, high
 
     def requests(self):
-        """Addresses the page asked for."""
+        """Addresses the page asked for; what the browser does for itself is not among them."""
         messages = (json.loads(each["message"])["message"] for each in self.logs("performance"))
+        sent = (each for each in messages if each["method"] == "Network.requestWillBeSent")
+        mine = (each["params"] for each in sent)
         return [
-            each["params"]["request"]["url"]
-            for each in messages
-            if each["method"] == "Network.requestWillBeSent"
+            each["request"]["url"] for each in mine if each["documentURL"] == self.path.as_uri()
         ]
+
+    def complaints(self):
+        """What the page logged; pages of the browser itself may log too, a start page for one."""
+        told = [each["message"] for each in self.logs("browser")]
+        return [text for text in told if not text.startswith("chrome")]
 
 
 @pytest.fixture

@@ -59,9 +59,8 @@ FRAME = "return new Promise((done) => requestAnimationFrame(() => requestAnimati
 
 def is_quiet(page):
     """Whether the page logged nothing and asked for nothing but itself."""
-    complaints = [each["message"] for each in page.logs("browser")]
     asked = [url for url in page.requests() if not url.startswith("data:")]
-    assert complaints == []
+    assert page.complaints() == []
     assert asked == [page.path.as_uri()]
 
 
@@ -94,6 +93,18 @@ MAKERS = {
     "undecided": lambda: bare_page(undecided()),
     "hostile": hostile_page,
 }
+
+
+LOUD = """<!DOCTYPE html><meta charset="utf-8"><title>loud</title>
+<script>document.documentElement.dataset.readyMs = 1; console.error("loud");</script>
+<img src="http://127.0.0.1:9/x.png">"""
+
+
+def test_a_page_that_asks_or_complains_would_be_noticed(open_page):
+    page = open_page(LOUD)
+
+    assert "http://127.0.0.1:9/x.png" in page.requests()
+    assert any("loud" in text for text in page.complaints())
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -258,7 +269,7 @@ def test_the_printer_gets_light_colours_and_everything_unfolded(open_page, drive
     pdf = driver.execute_cdp_cmd("Page.printToPDF", {})["data"]
 
     assert len(pdf) > 50_000
-    assert page.run("return document.querySelectorAll('details:not([open])').length") == folded
+    assert page.wait(f"return document.querySelectorAll('details:not([open])').length === {folded}")
 
 
 EVENTS = 50_000

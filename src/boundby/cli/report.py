@@ -15,7 +15,7 @@ from boundby.errors import UsageError
 @click.command(
     epilog=examples(
         "boundby report trace.json.gz -o report.html",
-        "boundby report boundby-runs/train -o report.html",
+        "boundby report boundby_runs/train -o report.html",
         "boundby report memory.pickle -o memory.html",
     )
 )

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boundby.frozen import frozen
-from boundby.intervals import Intervals, Ints, merge, subtract, union
+from boundby.intervals import EMPTY, Intervals, Ints, merge, subtract, union
 from boundby.read.recording import NONE
 from boundby.timeline.blocking import blocking_copies
 from boundby.timeline.hostline import LineKind
@@ -62,7 +62,9 @@ class Gaps:
 
 
 def find_gaps(timeline: Timeline, start: int, end: int) -> Gaps:
-    """Idle intervals inside a window (ns) with their owners."""
+    """Idle intervals inside a window (ns) with their owners; none where no device was recorded."""
+    if not timeline.has_device_work:
+        return Gaps(EMPTY, EMPTY, np.zeros(0, dtype=np.int8))
     window = Intervals(np.array([start]), np.array([end]))
     idle = subtract(window, timeline.busy.all)
     inside = (idle.start >= start) & (idle.end <= end)

@@ -6,6 +6,7 @@ import pytest
 from boundby.evidence.gaps import OWNERS, find_gaps
 from boundby.read import read_recording
 from boundby.timeline.timeline import build_timeline
+from builders import Trace
 from recordings import REAL
 from worlds import World, timeline_of
 
@@ -82,6 +83,14 @@ def test_the_profilers_own_work_is_told_apart():
     world.trace.overhead(40, 800)
 
     assert longest_gap(world)[0] == "profiler"
+
+
+def test_without_a_device_nothing_is_idle():
+    trace = Trace()
+    trace.step(1, at=0, dur=1000)
+    trace.op("aten::mm", at=100, dur=500)
+
+    assert len(find_gaps(timeline_of(trace), 0, 1000 * US)) == 0
 
 
 @pytest.mark.parametrize("path", sorted(REAL.glob("*.json.gz")), ids=lambda path: path.name)
