@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.evidence.facts import Place
 from boundby.evidence.gaps import Gaps, find_gaps
 from boundby.evidence.lane_rows import HostRows, WorkRows, host_rows, work_rows
@@ -171,7 +172,7 @@ def _depths(timeline: Timeline, start: int, end: int, most: int) -> Depths:
         finished, owner[owner != NONE], timeline.recording.device.end[rows[owner != NONE]]
     )
     changes = np.concatenate((launches.end, finished))
-    times = np.unique(np.append(changes[(changes > start) & (changes < end)], start))
+    times = distinct(np.append(changes[(changes > start) & (changes < end)], start))
     depth = depth_at(times, launches.end, finished)
     stretch = np.linspace(0, len(times), min(most, len(times)), endpoint=False).astype(np.int64)
     return Depths(times[stretch], np.maximum.reduceat(depth, stretch))

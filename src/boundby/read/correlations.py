@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.read.columns import Array
 from boundby.read.recording import NONE, HostKind, Ints, Quality, Recording
@@ -90,7 +91,7 @@ def _rows(recording: Recording) -> _Rows:
 def _outermost(recording: Recording, call: Ints) -> Ints:
     """Calls without those that run inside another call of the same id and thread: one launch."""
     host = recording.host
-    if len(np.unique(host.correlation[call])) == len(call):
+    if len(distinct(host.correlation[call])) == len(call):
         return call
     order = call[np.lexsort((-host.dur[call], host.start[call], host.correlation[call]))]
     inside = np.zeros(len(order), dtype=bool)

@@ -19,6 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import Ints
 from boundby.replay.program import ALL_WORK, NOTHING, PointKind, Program
@@ -126,7 +127,7 @@ class _State:
     def _advance_streams(self, items: Ints, at: Ints) -> None:
         work = self.work
         available, dur, stream = at + work.latency[items], work.dur[items], work.stream[items]
-        if len(self.free) > 1 and len(np.unique(stream)) * FEW_EACH > len(items):
+        if len(self.free) > 1 and len(distinct(stream)) * FEW_EACH > len(items):
             self._advance_one_by_one(items, available)
             return
         for number, mine in self._by_stream(stream):
