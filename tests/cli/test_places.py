@@ -38,7 +38,7 @@ def test_a_pipe_is_refused_before_it_blocks(boundby, tmp_path):
     done = boundby("trace", tmp_path / "pipe", timeout=60)
 
     assert done.returncode == 125
-    assert done.stderr.startswith(f"{tmp_path}/pipe is no file\n")
+    assert done.stderr.startswith(f"{tmp_path}/pipe is a pipe: ")
 
 
 def test_an_empty_path_is_no_folder(boundby):

@@ -183,14 +183,12 @@ def _page(
     run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None, output: Output
 ) -> str:
     from boundby.evidence.excerpts import excerpts
-    from boundby.memory.diagnose import MemoryDiagnosis
     from boundby.report.page.render import render
     from boundby.report.page.run import run_page
 
     wanted = output.source and diagnosis is not None
     found = excerpts(diagnosis.syncs, diagnosis.source.path) if wanted and diagnosis else ()
-    drawn = memory if isinstance(memory, MemoryDiagnosis) else None
-    return render(run_page(run, diagnosis, found, drawn))
+    return render(run_page(run, diagnosis, found, memory))
 
 
 def _trace(diagnosis: Diagnosis | None) -> str:

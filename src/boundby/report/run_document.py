@@ -25,10 +25,16 @@ LEFT_OUT = frozenset({"facts", "live"})
 
 def encode(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None = None) -> str:
     """The document as ASCII text that ends in a newline."""
+    whole = run_document(run, diagnosis, memory)
+    raw = msgspec.json.encode(whole, enc_hook=plain_number)
+    return OUTSIDE_ASCII.sub(escape, msgspec.json.format(raw, indent=2).decode("utf-8")) + "\n"
+
+
+def run_document(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None) -> Object:
+    """The document as plain values."""
     whole = document(diagnosis) if diagnosis else _without_trace()
     whole["memory"] = memory_document(memory, run.folder) if memory else None
-    raw = msgspec.json.encode({**whole, "live": live(run)}, enc_hook=plain_number)
-    return OUTSIDE_ASCII.sub(escape, msgspec.json.format(raw, indent=2).decode("utf-8")) + "\n"
+    return {**whole, "live": live(run)}
 
 
 def live(run: LiveRun) -> Object:

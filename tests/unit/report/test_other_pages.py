@@ -147,6 +147,7 @@ def live_run(**more):
         "waits": (WaitRow("item", PLACE, 2.0),),
         "loader": None,
         "memory": None,
+        "host_memory": None,
         "bias": None,
         "problems": (),
         "ending": Ending(None, "", None),
@@ -189,6 +190,19 @@ def test_a_run_that_ended_before_its_trace_is_still_a_page():
     assert "the program ended before a trace was there" in render(page)
 
 
+def test_the_message_of_a_run_that_ran_out_is_told():
+    text = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+        "capacity of 79.15 GiB of which 1.50 GiB is free. Of the allocated memory 76.00 GiB is "
+        "allocated by PyTorch, and 512.00 MiB is reserved by PyTorch but unallocated."
+    )
+    memory = diagnose_text(read_oom_messages(text), text)
+    page = run_page(live_run(), None, memory=memory)
+
+    assert memory.verdict.name in render(page)
+    assert page.document["memory"]["verdict"]["class"] == memory.verdict.name
+
+
 def test_the_snapshot_of_a_run_is_drawn():
     memory = diagnose_memory(read_snapshot(MEMORY[0]))
     page = run_page(live_run(), sync_bound(), memory=memory)
@@ -196,3 +210,4 @@ def test_the_snapshot_of_a_run_is_drawn():
     assert {"memory", "composition"} <= page.charts.keys()
     assert "segments" in page.lanes
     assert "Memory over time: a snapshot" not in render(page)
+    assert page.document["memory"]["verdict"]["class"] == memory.verdict.name

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+from boundby.capture.device_memory import DeviceMemory
 from boundby.capture.findings import LiveRun
 from boundby.diagnose import Diagnosis
 from boundby.evidence.excerpts import Excerpt
 from boundby.memory.diagnose import MemoryDiagnosis
-from boundby.report import numbers, run_sections, sanitize
-from boundby.report.document import document
+from boundby.report import host_memory, numbers, run_memory, run_sections, sanitize
+from boundby.report.memory_pictures import Canvas
 from boundby.report.page.diagnosis import Extras, page_of
 from boundby.report.page.memory import memory_panels
 from boundby.report.page.parts import (
@@ -22,6 +23,7 @@ from boundby.report.page.parts import (
     Panel,
     bars_height,
     chart,
+    code,
     figure,
     heading,
     listing,
@@ -32,11 +34,13 @@ from boundby.report.page.parts import (
     words,
 )
 from boundby.report.page.tables import sources
-from boundby.report.run_document import _without_trace as without_trace
-from boundby.report.run_document import live as live_document
+from boundby.report.run_document import run_document
 from boundby.report.run_text import NO_TRACE
+from boundby.report.terminal import Look, draw
 
 Charts = dict[str, Any]
+TEXT_WIDTH = 100
+"""Columns of what is shown as plain text."""
 GROUPS = {
     "user": "python",
     "framework": "op",
@@ -53,20 +57,20 @@ def run_page(
     run: LiveRun,
     diagnosis: Diagnosis | None,
     excerpts: tuple[Excerpt, ...] = (),
-    memory: MemoryDiagnosis | None = None,
+    memory: DeviceMemory | None = None,
 ) -> Page:
     """The whole page.
 
     Args:
         diagnosis: Of the trace; None where the program ended before one was there.
-        memory: Of the snapshot that the run kept; None where it kept none.
+        memory: By the snapshot or the message that the run kept; None where it kept neither.
     """
     charts: Charts = {}
     lanes: dict[str, Any] = {}
     live = (*_live(run, charts, excerpts if diagnosis is None else ()),)
     memories = _memory(run, memory, charts, lanes)
+    whole = run_document(run, diagnosis, memory)
     if diagnosis is not None:
-        whole = {**document(diagnosis), "live": live_document(run)}
         extras = Extras(excerpts, live, memories, charts, lanes, document=whole)
         return _as_run(page_of(diagnosis, extras), run, diagnosis)
     head: Block = {"kind": "headline", "words": [NO_TRACE], "figures": []}
@@ -78,7 +82,6 @@ def run_page(
         Panel("not-measured", "What was not measured", (missed,), short="Not measured"),
     )
     name = sanitize.shown(run.script)
-    whole = {**without_trace(), "live": live_document(run)}
     return Page(f"undecided: {name}", name, panels, charts, lanes, whole)
 
 
@@ -114,6 +117,11 @@ def _live(run: LiveRun, charts: Charts, excerpts: tuple[Excerpt, ...]) -> Iterat
     beware = [f"`{sanitize.shown(each.id)}` {sanitize.shown(each.text)}" for each in run.notices]
     beware += [sanitize.shown(text) for text in run.problems]
     notes = [heading("Beware"), listing(beware)] if beware else []
+    if run.host_memory is not None:
+        notes += [
+            heading("Host memory"),
+            code(draw(host_memory.rows(run.host_memory, TEXT_WIDTH), Look())),
+        ]
     yield Panel("run", "The run", (said, *notes), short="Run")
     yield Panel("lines", "Lines of your code", tuple(_lines(run, charts, excerpts)), short="Lines")
 
@@ -171,14 +179,19 @@ def _split(run: LiveRun, charts: Charts) -> Iterator[Block]:
 
 
 def _memory(
-    run: LiveRun, memory: MemoryDiagnosis | None, charts: Charts, lanes: dict[str, Any]
+    run: LiveRun, memory: DeviceMemory | None, charts: Charts, lanes: dict[str, Any]
 ) -> tuple[Panel, ...]:
-    """Of the snapshot that was kept, else the peaks that were read, else nothing."""
+    """Of the snapshot that was kept, else of torch's message, else the peaks that were read."""
     read = run_sections.memory(run.memory) if run.memory else ""
+    told: list[Block] = [prose(read)] if read else []
     if memory is not None:
+        groups = run_memory.groups(memory, Canvas(TEXT_WIDTH, unicode=False), detail=False)
+        told.append(code("\n".join(draw(rows, Look()) for rows in groups if rows)))
+    if isinstance(memory, MemoryDiagnosis):
         first, *others = memory_panels(memory, charts, lanes)
-        told = (prose(read),) if read else ()
         return (Panel(first.id, first.title, (*told, *first.blocks), first.short), *others)
+    if memory is not None:
+        return (Panel("memory", "Memory", tuple(told)),)
     if not read:
         return ()
     none = missing("No memory over time: the run kept no snapshot (`boundby run --snapshot`).")
