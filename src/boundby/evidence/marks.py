@@ -82,7 +82,16 @@ def mark_launches(launched: Launched, roofs: KernelRoofs, device: Device | None)
         memory_ns=_by_launch(launched, roofs, _memory_time(roofs)),
         traffic=_by_launch(launched, roofs, roofs.bytes),
         fused_ns=_by_launch(launched, roofs, _fused_time(roofs)),
+        tf32_rate=_over_fp32(roofs, "tf32"),
+        bf16_rate=_over_fp32(roofs, "bfloat16"),
     )
+
+
+def _over_fp32(roofs: KernelRoofs, key: str) -> float | None:
+    """A peak rate of the device over that of fp32's own unit; None where either is unknown."""
+    known = roofs.ceilings
+    rate, vector = (known.tflops(key), known.tflops("float32")) if known else (None, None)
+    return rate / vector if rate and vector else None
 
 
 def _unknown(count: int) -> Floats:

@@ -16,7 +16,7 @@ MOSTLY_COUNTED = 0.95
 """Share of device time from which what is not counted changes no figure that is shown."""
 NAMED = 3
 GB = 1e9
-NOT_NOW = " of device time, and nothing of a step that waits for its host"
+NOT_NOW = "; while the step waits for its host, shorter kernels gain nothing"
 
 
 def roof_facts(roofline: Roofline, *, host_sets_step: bool) -> Iterator[Evidence]:

@@ -20,7 +20,7 @@ from boundby.replay.edits import (
     scaled_kinds,
     without_host,
 )
-from boundby.replay.marks import Marks
+from boundby.replay.marks import OF_DEVICE, Marks
 from boundby.replay.program import Program
 from boundby.replay.surgery import (
     Bools,
@@ -52,6 +52,18 @@ class Assumed:
         """The value at one bound."""
         return (self.fast, self.best, self.slow)[bound + 1]
 
+    def on(self, rate: float, reference: float) -> Assumed:
+        """A shortening seen where one unit is ``reference`` times another, where it is ``rate``.
+
+        What is gained goes with what the unit is ahead by; where it is not, nothing is.
+        """
+        part = max(rate - 1.0, 0.0) / (reference - 1.0)
+        fast, best, slow = (
+            1.0 / (1.0 + (1.0 / factor - 1.0) * part)
+            for factor in (self.fast, self.best, self.slow)
+        )
+        return Assumed(fast, best, slow)
+
 
 FUSED_HOST = Assumed(0.10, 0.20, 0.40)
 """Host time of a fused update over a foreach one (fused still walks all parameters in Python)."""
@@ -62,6 +74,8 @@ LOOP_TO_FOREACH_HOST = Assumed(0.06, 0.12, 0.25)
 LOOP_TO_FUSED_HOST = Assumed(0.02, 0.05, 0.12)
 LOOP_TO_FOREACH_DEVICE = Assumed(0.3, 0.6, 1.0)
 LOOP_TO_FUSED_DEVICE = Assumed(0.15, 0.35, 0.8)
+H200_TF32, H200_BF16 = 494.5 / 67.0, 989.5 / 67.0
+"""Peaks over that of fp32 (datasheet) where the four shortenings below were measured."""
 TF32_PRODUCT = Assumed(1 / 7.4, 1 / 6.5, 1 / 4.0)
 """TF32 over fp32 matrix product: 494 against 67 TFLOP/s peak (H200 datasheet); 6.8x measured on
 8192-cubes, less on smaller ones."""
@@ -116,8 +130,8 @@ GRAPH_DEVICE = Assumed(0.93, 1.0, 1.10)
 def _marks_of(program: Program, marks: Marks) -> Marks:
     """Marks of the program's own items."""
     launch = program.work.launch
-    picked = {f.name: getattr(marks, f.name)[launch] for f in fields(marks) if f.name != "update"}
-    return Marks(update=marks.update, **picked)
+    names = [f.name for f in fields(marks) if f.name not in OF_DEVICE]
+    return replace(marks, **{name: getattr(marks, name)[launch] for name in names})
 
 
 def fused_optimizer(program: Program, marks: Marks, bound: Bound) -> Program:
@@ -148,18 +162,31 @@ def _no_gaps(program: Program, item: Bools) -> Program:
 
 
 def tf32(program: Program, marks: Marks, bound: Bound) -> Program:
-    """fp32 products on the tensor cores in TF32."""
+    """fp32 products on the tensor cores in TF32; a device of unknown rate changes nothing."""
     mine = _marks_of(program, marks)
-    return with_durations(program, _products(program, mine, TF32_PRODUCT, TF32_CONVOLUTION, bound))
+    dur = _products(
+        program, mine, *_on(TF32_PRODUCT, TF32_CONVOLUTION, marks.tf32_rate, H200_TF32), bound
+    )
+    return with_durations(program, dur)
 
 
 def bf16(program: Program, marks: Marks, bound: Bound) -> Program:
     """fp32 products in bf16, other work on half the bytes."""
     mine = _marks_of(program, marks)
-    dur = _products(program, mine, HALF_PRODUCT, HALF_CONVOLUTION, bound)
+    dur = _products(
+        program, mine, *_on(HALF_PRODUCT, HALF_CONVOLUTION, marks.bf16_rate, H200_BF16), bound
+    )
     other = ~mine.product & ~mine.upload & ~mine.download & ~mine.optimizer
     cast = scale_host_before(program, mine.fp32, HALF_HOST.at(bound))
     return with_durations(cast, np.where(other, program.work.dur * HALF_OTHER.at(bound), dur))
+
+
+def _on(
+    matrix: Assumed, convolution: Assumed, rate: float | None, reference: float
+) -> tuple[Assumed, Assumed]:
+    """Both shortenings on the device at hand."""
+    known = 1.0 if rate is None else rate
+    return matrix.on(known, reference), convolution.on(known, reference)
 
 
 def _products(

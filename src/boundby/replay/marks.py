@@ -12,6 +12,8 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 NO_GROUP = -1
+OF_DEVICE = frozenset({"update", "tf32_rate", "bf16_rate"})
+"""Marks of the program or its device, not of a launch."""
 
 
 @frozen
@@ -42,6 +44,8 @@ class Marks:
         traffic: float64 bytes moved at least; NaN where not counted.
         fused_ns: float64, of products over attention scores the time of their operations inside a
             fused kernel; NaN unknown.
+        tf32_rate, bf16_rate: Peak of products in TF32 and in bf16 over that of fp32's own unit on
+            this device; None where the device has none or is unknown.
     """
 
     optimizer: Bools
@@ -66,3 +70,5 @@ class Marks:
     memory_ns: Floats
     traffic: Floats
     fused_ns: Floats
+    tf32_rate: float | None = None
+    bf16_rate: float | None = None

@@ -13,7 +13,7 @@ from boundby.read.recording import NONE, Ints
 from boundby.roofline.ceilings import Ceilings
 from boundby.roofline.families import Family
 from boundby.roofline.kernels import KernelRoofs
-from boundby.roofline.placement import Doubt, LimitedBy, compute_peak, tera_per_second
+from boundby.roofline.placement import OVER, Doubt, LimitedBy, compute_peak, tera_per_second
 from boundby.roofline.table import Floats
 from boundby.units import NS_PER_S
 
@@ -292,12 +292,19 @@ def utilisation(roofs: KernelRoofs, span_ns: float) -> Utilisation:
     bandwidth = roofs.ceilings.memory_gbs if roofs.ceilings is not None else None
     half = _half_rate(roofs.ceilings)
     return Utilisation(
-        compute=sum(shares) / span_ns if shares and span_ns > 0 else None,
-        half=flops / half / span_ns if half and flops and span_ns > 0 else None,
-        memory=moved / bandwidth / span_ns if moved and bandwidth and span_ns > 0 else None,
+        compute=_possible(sum(shares) / span_ns if shares and span_ns > 0 else None),
+        half=_possible(flops / half / span_ns if half and flops and span_ns > 0 else None),
+        memory=_possible(
+            moved / bandwidth / span_ns if moved and bandwidth and span_ns > 0 else None
+        ),
         flops=flops,
         bytes=moved,
     )
+
+
+def _possible(share: float | None) -> float | None:
+    """A share of a ceiling; None beyond it, which tells of a wrong ceiling and of nothing else."""
+    return None if share is None or share > OVER else share
 
 
 def _half_rate(ceilings: Ceilings | None) -> float | None:

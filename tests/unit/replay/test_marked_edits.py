@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from boundby.replay.edits import device_only
 from boundby.replay.engine import replay
 from boundby.replay.marked_edits import (
+    H200_BF16,
+    H200_TF32,
     HALF_OTHER,
     HALF_PRODUCT,
     PINNED_GB_S,
@@ -32,9 +34,10 @@ from boundby.replay.marked_edits import (
     tf32,
     vectorized,
 )
-from boundby.replay.marks import NO_GROUP, Marks
+from boundby.replay.marks import NO_GROUP, OF_DEVICE, Marks
 from boundby.replay.program import NOTHING
 from boundby.replay.steptime import drained_ns
+from boundby.replay.whatif import MARKED
 from boundby.timeline.hostline import LineKind
 from strategies import programs
 from worlds import Script
@@ -44,15 +47,15 @@ GROUPS = {"attention", "chain"}
 FLOATS = {"fill", "floor_ns", "memory_ns", "traffic", "fused_ns"}
 
 
-def marks(count, *, update=None, **columns):
-    """Marks of ``count`` launches, none marked unless a column says so."""
+def marks(count, *, update=None, tf32_rate=H200_TF32, bf16_rate=H200_BF16, **columns):
+    """Marks of ``count`` launches on an H200, none marked unless a column says so."""
     usual = {"size": -1} | dict.fromkeys(GROUPS, NO_GROUP) | dict.fromkeys(FLOATS, NAN)
     found = {}
-    for name in (f.name for f in fields(Marks) if f.name != "update"):
+    for name in (f.name for f in fields(Marks) if f.name not in OF_DEVICE):
         value = usual.get(name, False)
         found[name] = np.array(columns.pop(name, [value] * count), dtype=type(value))
     assert not columns
-    return Marks(update=update, **found)
+    return Marks(update=update, tf32_rate=tf32_rate, bf16_rate=bf16_rate, **found)
 
 
 def launches(*durs, host=10, **how):
@@ -79,6 +82,35 @@ def test_only_products_in_full_precision_gain_from_tf32():
     marked = marks(3, product=[True, False, True], fp32=[True, False, False])
 
     assert durations(tf32, program, marked) == [65_000 * TF32_PRODUCT.best, 1000, 65_000]
+
+
+@pytest.mark.parametrize(("edit", "rate"), [(tf32, "tf32_rate"), (bf16, "bf16_rate")])
+def test_a_unit_that_is_no_faster_on_this_device_gains_nothing(edit, rate):
+    marked = marks(2, product=[True] * 2, fp32=[True] * 2, convolution=[True, False], **{rate: 1.0})
+
+    for bound in (-1, 0, 1):
+        assert durations(edit, launches(65_000, 65_000), marked, bound) == [65_000, 65_000]
+
+
+def test_what_products_gain_goes_with_the_units_of_the_device():
+    """An A100 multiplies 8 times as fast in TF32, an A10 twice: 62.5 over 31.2 TFLOP/s."""
+    took = [
+        durations(tf32, launches(65_000), marks(1, product=[True], fp32=[True], tf32_rate=rate))[0]
+        for rate in (8.0, H200_TF32, 2.0, 1.0)
+    ]
+
+    assert took == sorted(took)
+    assert took[1] == 65_000 * TF32_PRODUCT.best
+    assert 65_000 / 2 < took[2] < 65_000
+
+
+@pytest.mark.parametrize("name", ["tf32", "bf16"])
+def test_a_device_of_unknown_rate_is_asked_nothing(name):
+    known = marks(1, product=[True], fp32=[True])
+    unknown = marks(1, product=[True], fp32=[True], tf32_rate=None, bf16_rate=None)
+
+    assert MARKED[name].applies(known)
+    assert not MARKED[name].applies(unknown)
 
 
 def test_a_product_is_no_faster_than_its_bytes():
@@ -299,7 +331,7 @@ def marked_programs(draw):
     columns = {
         f.name: draw(flags)
         for f in fields(Marks)
-        if f.name not in GROUPS | FLOATS | {"update", "size"}
+        if f.name not in GROUPS | FLOATS | OF_DEVICE | {"size"}
     }
     group = st.lists(st.integers(NO_GROUP, 2), min_size=count, max_size=count)
     number = st.lists(st.sampled_from([NAN, 0.1, 1.0, 20.0]), min_size=count, max_size=count)
