@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from statistics import median
-from time import perf_counter_ns
+from time import perf_counter_ns, sleep
 
 from boundby.capture.compiled import compiled_frames
 from boundby.capture.device import is_capturing
@@ -25,6 +25,9 @@ WINDOW = 4
 """Steps whose median is compared."""
 MOST_WARM_UP = 60
 MOST_WARM_UP_S = 15.0
+SETTLING_S = 0.2
+"""Wait before the program is ended: backward threads that still hold a compiled function abort the
+process (``terminate called without an active exception``) when the interpreter goes first."""
 SOME_STEPS = 3
 """Marks after which a source is believed in."""
 
@@ -80,6 +83,7 @@ class Observer:
         except Exception as error:  # noqa: BLE001 -- the program comes first
             self._give_up(f"{type(error).__name__}: {error}")
         if self._ends_program():
+            sleep(SETTLING_S)
             raise SystemExit(0)
 
     def _ends_program(self) -> bool:
