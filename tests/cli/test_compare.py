@@ -114,3 +114,14 @@ def test_a_result_and_a_diagnosis_do_not_go_together(boundby, saved, tmp_path):
     (tmp_path / "d.json").write_text(encode(launch_bound()))
 
     assert boundby("compare", saved("base"), tmp_path / "d.json").returncode == 2
+
+
+def test_what_is_compared_is_never_written_over(boundby, tmp_path):
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    for path in (old, new):
+        path.write_text("{}")
+    done = boundby("compare", old, new, "-o", old, "--force")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{old}: is what the report is made from\n\nhint: ")
+    assert old.read_text() == "{}"

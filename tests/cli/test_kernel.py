@@ -189,3 +189,13 @@ def test_nothing_heavy_is_loaded():
 
     assert "boundby" in loaded
     assert loaded & {"torch", "pandas", "rich", "jinja2"} == set()
+
+
+def test_the_profile_is_never_written_over(boundby, page):
+    path = page(raw_page([kernel()]), "k.json")
+    before = path.read_text()
+    done = boundby("kernel", path, "-o", path, "--force")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{path}: is what the report is made from\n\nhint: ")
+    assert path.read_text() == before

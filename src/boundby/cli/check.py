@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.output import Output, output_options
+from boundby.cli.output import Output, keep_apart, output_options
 from boundby.errors import UsageError
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def _training(output: Output, targets: tuple[str, ...], asked: dict[str, Any]) -
 
 
 def _lint(output: Output, files: tuple[str, ...]) -> int:
+    keep_apart(output, files)
     from boundby.bench.lint import lint_file
     from boundby.report.bench import as_json
     from boundby.report.bench_check import render_lint

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.output import Output, output_options
+from boundby.cli.output import Output, keep_apart, output_options
 from boundby.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def command(*, output: Output, things: tuple[str, ...], **asked: Any) -> int:  #
     """
     from boundby.report import compare as report
 
+    if not asked["live"] and not asked["commits"]:
+        keep_apart(output, things)
     found = _compare(things, asked)
     look = _look(output)
     output.write(report.write(found, output.form, look))

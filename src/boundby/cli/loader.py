@@ -8,7 +8,7 @@ import sys
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.output import Output, output_options
+from boundby.cli.output import Output, keep_apart, output_options
 from boundby.errors import UsageError
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -47,6 +47,7 @@ def command(
     from boundby.report.terminal import Look, look_at
 
     if recording is not None:
+        keep_apart(output, [recording])
         step_ms = _step_of(recording) if step_ms is None else step_ms
     with users_own(what):
         found = measure_loader(find_target(what).fn(), step_ms, budget, sweep=not no_sweep)

@@ -100,6 +100,7 @@ def command(
     from boundby.cli import memory_answers as run
     from boundby.cli.answer import one_picture
 
+    run.keep_files_apart(output, perfetto, (*paths, names, trace))
     room = None if capacity is None else int(capacity * GIB)
     pace = run.pace_of(time_class, trace)
     if model is not None:

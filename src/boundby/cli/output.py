@@ -46,6 +46,7 @@ class Output:
         path: None for stdout.
         source: Whether lines of the user's source may be shown.
         title: Of a page around a report that has no pictures.
+        option: The one that names the file.
     """
 
     form: Form
@@ -55,6 +56,7 @@ class Output:
     quiet: bool
     source: bool = True
     title: str = "boundby"
+    option: str = "-o"
 
     def write(self, text: str) -> None:
         """Put a result where it belongs; a file is named on stderr once it is there."""
@@ -72,7 +74,8 @@ class Output:
             raise _would_overwrite(self.path) from None
         except OSError as error:
             raise BoundbyError(
-                f"{self.path}: cannot write: {error.strerror}", "name another file with -o"
+                f"{self.path}: cannot write: {error.strerror}",
+                f"name another file with {self.option}",
             ) from None
         self.note(f"wrote {self.path}")
 
@@ -194,9 +197,15 @@ def plan(
             f"{target}: no report format has the extension {path.suffix!r}",
             f"use {', '.join((*FORM_OF, PERFETTO))}",
         )
-    if not force and _exists(path):
-        raise _would_overwrite(path)
-    return Output(form, path, force, verbose, quiet, not no_source)
+    output = Output(form, path, force, verbose, quiet, not no_source)
+    refuse_existing(output)
+    return output
+
+
+def refuse_existing(output: Output) -> None:
+    """Raise UsageError where the file is there already and may not be overwritten."""
+    if output.path is not None and not output.force and _exists(output.path):
+        raise _would_overwrite(output.path)
 
 
 def _exists(path: Path) -> bool:
