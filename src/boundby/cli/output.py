@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -28,7 +29,8 @@ WITH_TRACE = frozenset({"demo", "memory", "record", "report", "run", "trace"})
 """Commands that know when things happened, and so can write a trace."""
 STDOUT = "-"
 STDOUT_NUMBER = 1
-STDOUT_ERRORS = frozenset({errno.EBADF, errno.EIO, errno.ENOSPC, errno.EPIPE, errno.EDQUOT})
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+STDOUT_ERRORS = DISK_FULL | {errno.EBADF, errno.EIO, errno.EPIPE}
 """How writing to stdout fails; none of them comes from opening a file that is named."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -100,7 +102,18 @@ def stdout_failed(error: OSError) -> Exception:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return StdoutClosedError()
-    return BoundbyError(f"stdout: cannot write: {error.strerror}")
+    return BoundbyError(
+        f"stdout: cannot write: {error.strerror}", "write to a file with -o, or elsewhere"
+    )
+
+
+def is_of_stdout(error: OSError) -> bool:
+    """Whether click, which writes help and versions, or the last flush failed; no file did."""
+    if error.filename is not None or error.errno not in STDOUT_ERRORS:
+        return False
+    frames = traceback.extract_tb(error.__traceback__)
+    inner = Path(frames[-1].filename).parent if frames else None
+    return inner in (Path(click.__file__).parent, Path(__file__).parent)
 
 
 def hold_closed_stdout() -> None:
