@@ -89,3 +89,15 @@ def test_a_target_that_ends_the_program_passes_no_gate(boundby, tmp_path, comman
     message, _, hint = done.stderr.partition("\n")
     assert re.match(r".*leaving(\.py:)?:leaves ended the program \(code 0\)", message)
     assert "hint: " in hint
+
+
+def test_nan_on_both_sides_is_no_pass(boundby):
+    arguments = ("check", f"{PROGRAMS}nan", f"{PROGRAMS}nan", *INPUTS)
+    done, document = boundby(*arguments), boundby(*arguments, "--json")
+
+    assert (done.returncode, document.returncode) == (125, 125)
+    assert done.stdout.startswith("check      cannot tell: ")
+    assert "no value of the reference is finite" in done.stderr
+    found = json.loads(document.stdout)
+    assert found["passed"] is None
+    assert all(each["is_blind"] for case in found["cases"] for each in case["agreements"])

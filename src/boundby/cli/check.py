@@ -10,7 +10,7 @@ import click
 
 from boundby.cli.help import examples
 from boundby.cli.output import Output, keep_apart, output_options
-from boundby.errors import UsageError
+from boundby.errors import CannotTellError, UsageError
 
 if TYPE_CHECKING:
     from boundby.bench.correctness import Check
@@ -66,6 +66,10 @@ def command(*, output: Output, targets: tuple[str, ...], **asked: Any) -> int:  
     forms = {"json": report.encode, "markdown": report.markdown}
     make = forms.get(output.form)
     output.write(make(found) if make else report.render(found, _look(output)))
+    if found.is_blind:
+        from boundby.bench.agreement import BLIND
+
+        raise CannotTellError(BLIND, "give --inputs with which REF stays finite")
     return 0 if found.passed else FAILED
 
 
