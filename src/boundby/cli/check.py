@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundby.cli.help import examples
+from boundby.cli.numbers import NOT_NEGATIVE, POSITIVE
 from boundby.cli.output import Output, keep_apart, output_options
 from boundby.errors import CannotTellError, UsageError
 
@@ -29,9 +30,9 @@ FAILED = 1
 )
 @click.argument("targets", metavar="NEW REF", nargs=-1)
 @click.option("--inputs", metavar="TARGET", help="Function that makes the arguments.")
-@click.option("--rtol", type=float, help="Relative tolerance of elements, instead of -k.")
-@click.option("--atol", type=float, help="Absolute tolerance of elements, instead of -k.")
-@click.option("-k", type=float, help="Error against float64, in errors of the baseline.")
+@click.option("--rtol", type=NOT_NEGATIVE, help="Relative tolerance of elements, instead of -k.")
+@click.option("--atol", type=NOT_NEGATIVE, help="Absolute tolerance of elements, instead of -k.")
+@click.option("-k", type=POSITIVE, help="Error against float64, in errors of the baseline.")
 @click.option("--precision", help="Element type in which NEW may compute.")
 @click.option("--no-grads", is_flag=True, help="Compare outputs alone.")
 @click.option("--batch", "batches", type=int, multiple=True, help="Batch size to try; repeatable.")

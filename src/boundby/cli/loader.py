@@ -8,10 +8,9 @@ import sys
 import click
 
 from boundby.cli.help import examples
+from boundby.cli.numbers import POSITIVE
 from boundby.cli.output import Output, keep_apart, output_options
 from boundby.errors import UsageError
-
-POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 @click.command(
