@@ -357,3 +357,17 @@ def test_a_program_without_steps_keeps_its_exit_code(boundby, tmp_path):
 
     assert (done.returncode, done.stdout) == (7, "")
     assert "no steps were seen" in done.stderr
+
+
+@pytest.mark.parametrize("failure", ["raise ValueError('broken')", "import nothing_like_it", "1 +"])
+def test_a_torch_that_fails_to_import_fails_as_ever(boundby, tmp_path, failure):
+    (tmp_path / "torch.py").write_text(f"{failure}\n")
+    (tmp_path / "train.py").write_text("def main():\n    import torch\nmain()\n")
+    plain = subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    done = boundby("run", "--folder", tmp_path / "kept", "train.py", cwd=tmp_path)
+
+    assert done.returncode == plain.returncode == 1
+    assert done.stderr.startswith(plain.stderr)
+    assert "no steps were seen" in done.stderr.removeprefix(plain.stderr)
