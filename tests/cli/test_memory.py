@@ -226,3 +226,17 @@ def test_a_place_for_the_curves_that_is_none_is_told(boundby, tmp_path):
 
     assert done.returncode == 125
     assert done.stderr.endswith("hint: name another file with --perfetto\n")
+
+
+@pytest.mark.parametrize("text", [None, "{}", "no JSON"])
+def test_a_list_of_pointers_that_is_none_is_one_line_and_a_hint(boundby, tmp_path, text):
+    names = tmp_path / "names.json"
+    if text is not None:
+        names.write_text(text)
+    done = boundby("memory", REAL / "fragmentation_oom.pickle.gz", "--names", names)
+
+    assert (done.returncode, done.stdout) == (125, "")
+    message, blank, hint = done.stderr.splitlines()
+    assert (message.startswith(str(names)), blank) == (True, "")
+    assert hint.startswith("hint: ")
+    assert "--names" in hint
