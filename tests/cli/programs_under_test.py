@@ -63,3 +63,7 @@ class Samples(Dataset):
 
 def make_loader():
     return DataLoader(Samples(), batch_size=3)
+
+
+def nan(x):
+    return x * float("nan")

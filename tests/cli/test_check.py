@@ -1,6 +1,7 @@
 """``boundby check``: 0 for right, 1 for wrong, 125 where it cannot tell."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,37 @@ def test_exceptions_of_the_user(boundby):
 
     assert done.returncode == 125
     assert "raised ValueError: no such luck" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "{}::leaves", "{}::leaves"),
+        ("bench", "{}::leaves", "--cpu"),
+        ("compare", "--live", "{}::leaves", "{}::leaves"),
+        ("loader", "{}::leaves"),
+        ("memory", "--model", "leaving:leaves"),
+    ],
+)
+@pytest.mark.parametrize("source", ["def leaves(*batch):\n    sys.exit(0)\n", "sys.exit()\n"])
+def test_a_target_that_ends_the_program_passes_no_gate(boundby, tmp_path, command, source):
+    path = tmp_path / "leaving.py"
+    path.write_text(f"import sys\n{source}", "utf-8")
+    done = boundby(*(each.format(path) for each in command), cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (125, "")
+    message, _, hint = done.stderr.partition("\n")
+    assert re.match(r".*leaving(\.py:)?:leaves ended the program \(code 0\)", message)
+    assert "hint: " in hint
+
+
+def test_nan_on_both_sides_is_no_pass(boundby):
+    arguments = ("check", f"{PROGRAMS}nan", f"{PROGRAMS}nan", *INPUTS)
+    done, document = boundby(*arguments), boundby(*arguments, "--json")
+
+    assert (done.returncode, document.returncode) == (125, 125)
+    assert done.stdout.startswith("check      cannot tell: ")
+    assert "no value of the reference is finite" in done.stderr
+    found = json.loads(document.stdout)
+    assert found["passed"] is None
+    assert all(each["is_blind"] for case in found["cases"] for each in case["agreements"])

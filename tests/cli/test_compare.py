@@ -114,3 +114,48 @@ def test_a_result_and_a_diagnosis_do_not_go_together(boundby, saved, tmp_path):
     (tmp_path / "d.json").write_text(encode(launch_bound()))
 
     assert boundby("compare", saved("base"), tmp_path / "d.json").returncode == 2
+
+
+def test_what_is_compared_is_never_written_over(boundby, tmp_path):
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    for path in (old, new):
+        path.write_text("{}")
+    done = boundby("compare", old, new, "-o", old, "--force")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{old}: is what the report is made from\n\nhint: ")
+    assert old.read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("steps", None),
+        ("steps", []),
+        ("steps", {"unprofiled_ms": True}),
+        ("steps", {"unprofiled_ms": {"estimate": 0, "low": 0, "high": 0}}),
+        ("steps", {"unprofiled_ms": {"estimate": -1.0, "low": -1.0, "high": -1.0}}),
+        ("waterfall", {"part": "x"}),
+        ("ops", [3]),
+        ("caliber", "x"),
+        ("verdict", 1),
+    ],
+)
+def test_a_damaged_diagnosis_is_one_line(boundby, tmp_path, field, value):
+    good = json.loads(encode(launch_bound()))
+    (tmp_path / "old.json").write_text(json.dumps(good))
+    (tmp_path / "new.json").write_text(json.dumps({**good, field: value}))
+    done = boundby("compare", tmp_path / "old.json", tmp_path / "new.json")
+
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.startswith("the new diagnosis is damaged: ")
+    assert len(done.stderr.splitlines()) == 3
+
+
+def test_json_too_deep_to_read_is_one_line(boundby, tmp_path):
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 100_000 + "]" * 100_000)
+    done = boundby("compare", path, path)
+
+    assert done.returncode == 125
+    assert done.stderr.startswith(f"{path}: no JSON\n\nhint: ")

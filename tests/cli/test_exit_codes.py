@@ -57,6 +57,22 @@ def test_a_failed_gate_says_what_was_found(stubbed):
         ),
         (["trace", "x.json", "--step-ms", "nan"], "Invalid value for '--step-ms': nan", "boundby "),
         (["trace", "x.json", "--submit-ms", "inf"], "Invalid value for '--submit-ms'", "boundby "),
+        *[
+            ([*words, value], f"Invalid value for '{words[-1]}': {value}", f"boundby {words[0]} ")
+            for value in ("nan", "inf")
+            for words in (
+                ["tune", "mine:W", "--memory-cap"],
+                ["tune", "mine:W", "--minutes"],
+                ["memory", "x", "--capacity"],
+                ["memory", "x", "--max-gib"],
+                ["loader", "x.py::y", "--budget"],
+                ["bench", "x.py::y", "--min-run-time"],
+                ["check", "--rtol"],
+                ["check", "--atol"],
+                ["check", "-k"],
+                ["compare", "--practical"],
+            )
+        ],
         (["trace", "x.json", "--stepms", "1"], "No such option", "boundby trace --help"),
         (["trcae", "x.json"], "no such command: 'trcae'. Did you mean 'trace'?", "boundby --help"),
         (["xyzzy"], "no such command: 'xyzzy'.", "boundby --help"),

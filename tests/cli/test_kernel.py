@@ -189,3 +189,30 @@ def test_nothing_heavy_is_loaded():
 
     assert "boundby" in loaded
     assert loaded & {"torch", "pandas", "rich", "jinja2"} == set()
+
+
+def test_the_profile_is_never_written_over(boundby, page):
+    path = page(raw_page([kernel()]), "k.json")
+    before = path.read_text()
+    done = boundby("kernel", path, "-o", path, "--force")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{path}: is what the report is made from\n\nhint: ")
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("text", ["1e400", "-5", "1e300"])
+def test_figures_that_no_device_has_are_unknown(boundby, page, text):
+    keys = ("us", "compute", "memory", "dram", "occupancy", "theoretical", "cores")
+    limits = ("limit_registers", "limit_shared", "limit_warps")
+    bad = kernel("bad", **dict.fromkeys((*keys, *limits), text))
+    alone = boundby("kernel", page(raw_page([bad], str), "alone.csv"))
+    beside = boundby("kernel", page(raw_page([bad, kernel()], str), "beside.csv"), "--json")
+
+    assert (alone.returncode, alone.stdout) == (125, "")
+    assert "no figure in it is possible" in alone.stderr
+    assert len(alone.stderr.splitlines()) == 3
+    found = json.loads(beside.stdout)
+    validator.validate(found)
+    assert beside.returncode == 0
+    assert next((q["id"], q["count"]) for q in found["quality"]) == ("metrics-impossible", 10)

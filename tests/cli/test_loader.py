@@ -39,3 +39,50 @@ def test_other_settings_are_tried_in_bounded_time(boundby, tmp_path):
 
 def test_a_target_that_is_none(boundby):
     assert boundby("loader", "nonsense").returncode == 2
+
+
+LOADERS = """\
+import os
+from torch.utils.data import DataLoader, Dataset
+
+class Samples(Dataset):
+    def __init__(self, count):
+        self.count = count
+    def __len__(self):
+        return self.count
+    def __getitem__(self, index):
+        os._exit(9)
+
+class Dying(Exception):
+    def __str__(self):  # as where a second worker dies while the first is told of
+        raise RuntimeError("DataLoader worker (pid 7) exited unexpectedly")
+
+def empty():
+    return DataLoader(Samples(0), batch_size=2)
+
+def dying():
+    return DataLoader(Samples(8), batch_size=2, num_workers=1)
+
+def dying_twice():
+    raise Dying
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("empty", "the loader gave no batch"),
+        ("dying", "exited unexpectedly"),
+        ("dying_twice", "exited unexpectedly"),
+    ],
+)
+def test_a_loader_without_batches_is_one_line(boundby, tmp_path, name, words):
+    (tmp_path / "loaders.py").write_text(LOADERS)
+    done = boundby("loader", f"loaders.py::{name}", *QUICK, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (125, "")
+    message, blank, hint = done.stderr.splitlines()
+    assert words in message
+    assert "internal error" not in message
+    assert blank == ""
+    assert hint.startswith("hint: ")

@@ -198,3 +198,45 @@ def test_two_answers_about_the_time_are_one_too_many(boundby):
 
     assert done.returncode == 2
     assert "--time-class and --trace" in done.stderr
+
+
+@pytest.mark.parametrize("options", [("-o",), ("--perfetto",)])
+def test_what_is_read_is_never_written_over(boundby, tmp_path, options):
+    log = tmp_path / "train.json"
+    log.write_text(OOM)
+    done = boundby("memory", log, *options, log, "--force")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{log}: is what the report is made from\n\nhint: ")
+    assert log.read_text() == OOM
+
+
+def test_two_results_are_not_written_into_one_file(boundby, tmp_path):
+    target = tmp_path / "both.json"
+    done = boundby("memory", tmp_path / "none", "--perfetto", target, "-o", target, "--force")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{target}: is named by --perfetto and by -o\n\nhint: ")
+    assert not target.exists()
+
+
+def test_a_place_for_the_curves_that_is_none_is_told(boundby, tmp_path):
+    target = tmp_path / "no" / "x.json"
+    done = boundby("memory", REAL / "fragmentation_oom.pickle.gz", "--perfetto", target)
+
+    assert done.returncode == 125
+    assert done.stderr.endswith("hint: name another file with --perfetto\n")
+
+
+@pytest.mark.parametrize("text", [None, "{}", "no JSON"])
+def test_a_list_of_pointers_that_is_none_is_one_line_and_a_hint(boundby, tmp_path, text):
+    names = tmp_path / "names.json"
+    if text is not None:
+        names.write_text(text)
+    done = boundby("memory", REAL / "fragmentation_oom.pickle.gz", "--names", names)
+
+    assert (done.returncode, done.stdout) == (125, "")
+    message, blank, hint = done.stderr.splitlines()
+    assert (message.startswith(str(names)), blank) == (True, "")
+    assert hint.startswith("hint: ")
+    assert "--names" in hint

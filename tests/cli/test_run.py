@@ -328,3 +328,46 @@ def test_time_is_not_lost(run):
     run("pass")
 
     assert time.monotonic() - begin < 60
+
+
+@pytest.mark.parametrize("options", [("--folder", "file/x"), ()])
+def test_a_folder_that_takes_no_recording_is_refused_before_the_start(boundby, tmp_path, options):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "boundby_runs").write_text("")
+    (tmp_path / "train.py").write_text("print('started')")
+    done = boundby("run", *options, "train.py", cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "cannot keep a recording: " in done.stderr.splitlines()[0]
+    assert done.stderr.endswith("hint: name a folder with --folder\n")
+
+
+@pytest.mark.parametrize("command", [("run", "--read"), ("report",)])
+def test_an_empty_folder_holds_no_recording(boundby, tmp_path, command):
+    done = boundby(*command, tmp_path)
+
+    assert (done.returncode, done.stdout) == (125, "")
+    assert str(tmp_path) in done.stderr
+    assert "hint: " in done.stderr
+
+
+def test_a_program_without_steps_keeps_its_exit_code(boundby, tmp_path):
+    (tmp_path / "train.py").write_text("raise SystemExit(7)")
+    done = boundby("run", "--folder", tmp_path / "kept", "train.py", cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (7, "")
+    assert "no steps were seen" in done.stderr
+
+
+@pytest.mark.parametrize("failure", ["raise ValueError('broken')", "import nothing_like_it", "1 +"])
+def test_a_torch_that_fails_to_import_fails_as_ever(boundby, tmp_path, failure):
+    (tmp_path / "torch.py").write_text(f"{failure}\n")
+    (tmp_path / "train.py").write_text("def main():\n    import torch\nmain()\n")
+    plain = subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    done = boundby("run", "--folder", tmp_path / "kept", "train.py", cwd=tmp_path)
+
+    assert done.returncode == plain.returncode == 1
+    assert done.stderr.startswith(plain.stderr)
+    assert "no steps were seen" in done.stderr.removeprefix(plain.stderr)

@@ -170,7 +170,10 @@ def test_a_full_disk_is_told(tmp_path):
         )
 
     assert done.returncode == 125
-    assert done.stderr == b"stdout: cannot write: No space left on device\n"
+    assert done.stderr == (
+        b"stdout: cannot write: No space left on device\n\n"
+        b"hint: write to a file with -o, or elsewhere\n"
+    )
 
 
 def test_what_the_user_measured_reaches_the_diagnosis(stubbed):

@@ -8,6 +8,7 @@ from boundby.bench.framework import Tensor, torch
 from boundby.bench.tolerance import ELEMENTWISE, limit
 
 IMPOSSIBLE = float("inf")
+BLIND = "no value of the reference is finite: nothing was compared"
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Agreement:
         largest: Largest absolute difference of an element from float64.
         passed: Whether it does.
         reason: Why not, or what else the reader should know; empty for nothing.
+        is_blind: Whether NaN and infinities stand alike and no element could be compared.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Agreement:
     largest: float
     passed: bool
     reason: str = ""
+    is_blind: bool = False
 
 
 def agree(
@@ -79,6 +82,7 @@ def agree(
     known = None if baseline is None else relative_error(baseline, exact)[0]
     allowed = limit(rule.precision, new.numel(), known or 0.0, rule.k)
     close = _is_close(new, exact, rule) if rule.is_elementwise else error <= allowed
+    is_blind = not special and _is_blind(exact)
     return Agreement(
         name=name,
         is_equal=bool(new.dtype == old.dtype and torch().equal(new.cpu(), old.cpu())),
@@ -87,7 +91,8 @@ def agree(
         limit=allowed,
         largest=largest,
         passed=close and not special,
-        reason=special or ("" if close else _why(rule)),
+        reason=BLIND if is_blind else special or ("" if close else _why(rule)),
+        is_blind=is_blind,
     )
 
 
@@ -125,6 +130,11 @@ def _special_values(new: Tensor, exact: Tensor) -> str:
     if not torch().equal(new.isinf(), truth.to(new.dtype).isinf()):
         return "infinities stand elsewhere than in the reference"
     return ""
+
+
+def _is_blind(exact: Tensor) -> bool:
+    """Whether the reference holds values and none of them is finite."""
+    return bool(exact.numel()) and not bool(torch().isfinite(exact).any())
 
 
 def _is_close(new: Tensor, exact: Tensor, rule: Rule) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from boundby.bench.agreement import Agreement, Rule, agree
 from boundby.bench.framework import Tensor, tensors_in, torch
@@ -63,8 +63,20 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether every case does."""
-        return all(case.passed for case in self.cases)
+        """Whether every case does, and anything could be compared."""
+        return not self.is_blind and all(case.passed for case in self.cases)
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether all values are NaN or infinite on both sides: neither right nor wrong."""
+        return all(each.is_blind for case in self.cases for each in case.agreements)
+
+    @property
+    def word(self) -> Literal["pass", "fail", "cannot tell"]:
+        """The answer."""
+        if self.is_blind:
+            return "cannot tell"
+        return "pass" if self.passed else "fail"
 
     @property
     def worst(self) -> tuple[Case, Agreement]:
@@ -77,9 +89,8 @@ class Check:
 
     def __str__(self) -> str:
         case, worst = self.worst
-        word = "pass" if self.passed else "fail"
         return (
-            f"{word}: {worst.name}, {case.inputs}, grad_output {case.layout}: error "
+            f"{self.word}: {worst.name}, {case.inputs}, grad_output {case.layout}: error "
             f"{worst.error:.2e}, limit {worst.limit:.2e} ({self.precision})"
             + (f"; {worst.reason}" if worst.reason else "")
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -16,6 +16,59 @@ SCHEMA_VERSION = 1
 COMPARED = ("device", "device_count", "torch", "cuda", "world_size")
 LEAST_OP_SHARE = 0.005
 """An operator below half a percent of the step is neither missed nor noticed."""
+
+
+class Estimate(msgspec.Struct):
+    """A step time and its range, ms."""
+
+    estimate: Annotated[float, msgspec.Meta(gt=0)]
+    low: Annotated[float, msgspec.Meta(ge=0)]
+    high: Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Steps(msgspec.Struct):
+    """Of a diagnosis; None where the step time is unknown."""
+
+    unprofiled_ms: Estimate | None
+
+
+class Verdict(msgspec.Struct):
+    """Of a diagnosis."""
+
+    name: str = msgspec.field(name="class")
+    undecided_reason: str | None = None
+
+
+class Part(msgspec.Struct):
+    """Of a waterfall."""
+
+    part: str
+    ms: float
+
+
+class Op(msgspec.Struct):
+    """A row of the table of operators."""
+
+    name: str
+    calls: float
+    self_device_ms: float | None
+
+
+class Device(msgspec.Struct):
+    """What a step asks of the device."""
+
+    launches_per_step: float | None
+
+
+class Document(msgspec.Struct):
+    """What is read of a diagnosis; other fields are left alone."""
+
+    steps: Steps
+    verdict: Verdict
+    caliber: dict[str, Any]
+    waterfall: list[Part]
+    ops: list[Op]
+    device: Device
 
 
 @dataclass(frozen=True)
@@ -75,7 +128,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
         found: Any = msgspec.json.decode(Path(path).read_bytes())
     except OSError as error:
         raise UnreadableError(f"{path}: {error.strerror}", "check the path") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise UnreadableError(f"{path}: no JSON", "boundby bench -o result.json") from None
     if not isinstance(found, dict):
         raise UnreadableError(f"{path}: no document of boundby", "boundby bench -o result.json")
@@ -93,13 +146,15 @@ def compare_diagnoses(
     """Compare two documents of ``boundby trace --json``.
 
     Raises:
-        CannotTellError: One has no step time or another schema, or their calibers differ.
+        CannotTellError: One has no step time, another schema or values that no diagnosis has, or
+            their calibers differ.
     """
     for name, document in (("old", old), ("new", new)):
         if document.get("schema_version") != SCHEMA_VERSION:
             raise CannotTellError(f"the {name} diagnosis has another schema", "make it again")
-        if not document["steps"]["unprofiled_ms"]:
-            reason = document["verdict"].get("undecided_reason") or "it has no step time"
+        read = _validated(name, document)
+        if read.steps.unprofiled_ms is None:
+            reason = read.verdict.undecided_reason or "it has no step time"
             raise CannotTellError(f"the {name} diagnosis is undecided: {reason}")
     _refuse_other_caliber(old["caliber"], new["caliber"], frozenset(across))
     before, after = old["steps"]["unprofiled_ms"], new["steps"]["unprofiled_ms"]
@@ -113,6 +168,15 @@ def compare_diagnoses(
         launches=(old["device"]["launches_per_step"], new["device"]["launches_per_step"]),
         **_ops(old, new),
     )
+
+
+def _validated(name: str, document: dict[str, Any]) -> Document:
+    try:
+        return msgspec.convert(document, Document)
+    except msgspec.ValidationError as error:
+        raise CannotTellError(
+            f"the {name} diagnosis is damaged: {error}", "make it again with boundby trace --json"
+        ) from None
 
 
 def _refuse_other_caliber(old: dict[str, Any], new: dict[str, Any], across: frozenset[str]) -> None:
@@ -132,6 +196,8 @@ def _effect(old: dict[str, float], new: dict[str, float]) -> Effect:
         return "slower"
     if new["high"] < old["low"] and ratio <= 1 - PRACTICAL:
         return "faster"
+    if not old["low"] or not new["low"]:
+        return "too-noisy"
     widest = max(new["high"] / old["low"], old["high"] / new["low"]) - 1
     return "same" if widest < PRACTICAL else "too-noisy"
 

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any, Literal
 
 from boundby.bench.framework import has_cuda, tensors_in, torch_module
+from boundby.errors import CannotTellError
 from boundby.memory.host import HostUse, Loading, host_use
 from boundby.memory.processes import Sample, host_memory
 from boundby.statistics import Summary, summarize
@@ -156,11 +157,19 @@ def measure_loader(
         step_ms: Step time of the program, to compare with.
         budget_s: Seconds for all passes together; each pass gets its part.
         sweep: Whether to try other settings.
+
+    Raises:
+        CannotTellError: It gives no batch.
     """
     is_loader = isinstance(loader, torch_module("utils.data").DataLoader)
     others = candidates(settings_of(loader)) if is_loader and sweep else []
     part = budget_s / (len(others) + 2)
     measured = run_pass(loader, part)
+    if not measured.first_ns:
+        raise CannotTellError(
+            "the loader gave no batch",
+            "is its data set empty, or smaller than a batch with drop_last?",
+        )
     again = run_pass(loader, part / 2)
     passes = tuple(run_pass(rebuilt(loader, each), part) for each in others)
     notes = () if is_loader else ("no DataLoader: stages, workers and the sweep are unknown",)

@@ -96,9 +96,10 @@ def _race(text: str) -> StreamRace:
 
 def _run(target: str) -> None:
     from boundby.bench.framework import torch  # noqa: PLC0415 -- in the child alone
-    from boundby.bench.targets import find_target  # noqa: PLC0415 -- likewise
+    from boundby.bench.targets import find_target, users_own  # noqa: PLC0415 -- likewise
 
-    find_target(target).fn()
+    with users_own(target):
+        find_target(target).fn()
     torch().cuda.synchronize()
 
 

@@ -101,12 +101,17 @@ def users_own(name: str) -> Iterator[None]:
     """Code of the user: what it raises is told as its own, with its innermost line.
 
     Raises:
-        CannotTellError: The code raised an exception.
+        CannotTellError: The code raised an exception, or ended the program.
     """
     try:
         yield
     except BoundbyError:
         raise
+    except SystemExit as error:
+        raise CannotTellError(
+            f"{name} ended the program (code {_exit_code(error)}){_innermost(error)}",
+            "guard the call with if __name__ == '__main__', or leave it out",
+        ) from error
     except Exception as error:
         place = _innermost(error)
         text = str(error).strip().splitlines()
@@ -114,6 +119,13 @@ def users_own(name: str) -> Iterator[None]:
         raise CannotTellError(
             f"{name} raised {type(error).__name__}{said}{place}", "--verbose shows the traceback"
         ) from error
+
+
+def _exit_code(error: SystemExit) -> int:
+    """What the process would have ended with: 0 for None, 1 for a message."""
+    if error.code is None:
+        return 0
+    return error.code if isinstance(error.code, int) else 1
 
 
 def _innermost(error: BaseException) -> str:

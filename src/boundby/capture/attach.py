@@ -36,11 +36,22 @@ class WaitForTorch(MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             del loader.exec_module  # the method of the class is there again
-            execute(module)
+            try:
+                execute(module)
+            except BaseException:
+                _hide_own_frames()
+                raise
             self._then()
 
         loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
+
+
+def _hide_own_frames() -> None:
+    """The import fails as it would without us, and where nobody catches that, it also looks so."""
+    from boundby.capture.tracebacks import watch_ending  # noqa: PLC0415 -- start-up stays light
+
+    watch_ending(lambda _error: None)
 
 
 def attach() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,11 @@ class HostWatch:
             "parents": self._parents,
             "samples": self._rows,
         }
-        (folder / HOST).write_text(json.dumps(content), "utf-8")
+        try:
+            (folder / HOST).write_text(json.dumps(content), "utf-8")
+        except OSError:  # a full disk: the program has ended, and its exit code counts
+            with suppress(OSError):
+                (folder / HOST).unlink(missing_ok=True)
 
 
 def _least(before: HostMemory | None, now: HostMemory | None) -> HostMemory | None:

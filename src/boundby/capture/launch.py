@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -59,6 +60,18 @@ def free_folder(parent: Path, name: str) -> Path:
             continue
         return folder
     raise FileExistsError(parent)
+
+
+def open_folder(folder: Path) -> Path:
+    """A folder that is there and can be written to.
+
+    Raises:
+        OSError: It cannot be made, or takes no files.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    return folder
 
 
 def environment_of(plan: Plan, folder: Path) -> dict[str, str]:

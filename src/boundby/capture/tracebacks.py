@@ -9,21 +9,32 @@ from types import TracebackType
 from boundby.capture.frames import OWN
 
 Shown = Callable[[type[BaseException], BaseException, TracebackType | None], object]
+IMPORTS = "<frozen importlib"
 Ended = Callable[[BaseException], None]
 
 
 def without_own(trace: TracebackType | None) -> TracebackType | None:
-    """The same traceback without the frames of this package."""
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(OWN):
-        trace = trace.tb_next
-    kept = trace
+    """The same traceback without the frames of this package, and of imports that lead to them.
+
+    Python itself takes the frames of the import system out, where none of ours lies among them.
+    """
+    kept: list[TracebackType] = []
     while trace is not None:
-        following = trace.tb_next
-        while following is not None and following.tb_frame.f_code.co_filename.startswith(OWN):
-            following = following.tb_next
-        trace.tb_next = following
-        trace = following
-    return kept
+        if _is_from(trace, OWN):
+            while kept and _is_from(kept[-1], IMPORTS):
+                kept.pop()
+        else:
+            kept.append(trace)
+        trace = trace.tb_next
+    following = None
+    for each in reversed(kept):
+        each.tb_next = following
+        following = each
+    return following
+
+
+def _is_from(trace: TracebackType, place: str) -> bool:
+    return trace.tb_frame.f_code.co_filename.startswith(place)
 
 
 def cleanse(error: BaseException) -> None:

@@ -11,9 +11,10 @@ import click
 
 from boundby.cli.group import boundby
 from boundby.cli.output import (
-    STDOUT_ERRORS,
+    DISK_FULL,
     StdoutClosedError,
     hold_closed_stdout,
+    is_of_stdout,
     stdout_failed,
 )
 from boundby.errors import BoundbyError
@@ -62,12 +63,16 @@ def _report(error: Exception, settings: Settings) -> int:
     """Write what is wrong and what to do next; return the exit code."""
     if isinstance(error, StdoutClosedError):
         return PIPE_CLOSED
-    if isinstance(error, OSError) and error.filename is None and error.errno in STDOUT_ERRORS:
+    if isinstance(error, OSError) and is_of_stdout(error):
         error = stdout_failed(error)  # help and versions, which click writes
     if settings.verbose:
         traceback.print_exception(error)
     if isinstance(error, BoundbyError):
         return _fail(error.message, error.hint, error.exit_code)
+    if isinstance(error, OSError) and error.errno in DISK_FULL:
+        return _fail(
+            f"cannot write: {error.strerror}", "make room, or write elsewhere", CANNOT_TELL
+        )
     if isinstance(error, click.ClickException):
         return _fail(error.format_message(), _help_of(error), USAGE)
     hint = None if settings.verbose else "run it again with --verbose and report the traceback"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundby.cli.help import examples
+from boundby.cli.numbers import POSITIVE
 from boundby.cli.output import Output, output_options
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ CANNOT_TELL = 125
 @click.option("--description", default="", help="Column in a table of results.")
 @click.option(
     "--min-run-time",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     default=0.5,
     metavar="S",
     help="Seconds of measured time of each clock.",

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.output import Output, output_options
-from boundby.errors import UsageError
+from boundby.cli.numbers import NOT_NEGATIVE, POSITIVE
+from boundby.cli.output import Output, keep_apart, output_options
+from boundby.errors import CannotTellError, UsageError
 
 if TYPE_CHECKING:
     from boundby.bench.correctness import Check
@@ -29,9 +30,9 @@ FAILED = 1
 )
 @click.argument("targets", metavar="NEW REF", nargs=-1)
 @click.option("--inputs", metavar="TARGET", help="Function that makes the arguments.")
-@click.option("--rtol", type=float, help="Relative tolerance of elements, instead of -k.")
-@click.option("--atol", type=float, help="Absolute tolerance of elements, instead of -k.")
-@click.option("-k", type=float, help="Error against float64, in errors of the baseline.")
+@click.option("--rtol", type=NOT_NEGATIVE, help="Relative tolerance of elements, instead of -k.")
+@click.option("--atol", type=NOT_NEGATIVE, help="Absolute tolerance of elements, instead of -k.")
+@click.option("-k", type=POSITIVE, help="Error against float64, in errors of the baseline.")
 @click.option("--precision", help="Element type in which NEW may compute.")
 @click.option("--no-grads", is_flag=True, help="Compare outputs alone.")
 @click.option("--batch", "batches", type=int, multiple=True, help="Batch size to try; repeatable.")
@@ -66,6 +67,10 @@ def command(*, output: Output, targets: tuple[str, ...], **asked: Any) -> int:  
     forms = {"json": report.encode, "markdown": report.markdown}
     make = forms.get(output.form)
     output.write(make(found) if make else report.render(found, _look(output)))
+    if found.is_blind:
+        from boundby.bench.agreement import BLIND
+
+        raise CannotTellError(BLIND, "give --inputs with which REF stays finite")
     return 0 if found.passed else FAILED
 
 
@@ -103,6 +108,7 @@ def _training(output: Output, targets: tuple[str, ...], asked: dict[str, Any]) -
 
 
 def _lint(output: Output, files: tuple[str, ...]) -> int:
+    keep_apart(output, files)
     from boundby.bench.lint import lint_file
     from boundby.report.bench import as_json
     from boundby.report.bench_check import render_lint

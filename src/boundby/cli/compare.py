@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.output import Output, output_options
+from boundby.cli.numbers import NOT_NEGATIVE, POSITIVE
+from boundby.cli.output import Output, keep_apart, output_options
 from boundby.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,14 +44,14 @@ WRONG = 1
 @click.option("--across", default="", metavar="FIELDS", help="Fields of caliber under test.")
 @click.option(
     "--practical",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     default=2.0,
     metavar="PERCENT",
     help="Least change that matters.",
 )
 @click.option(
     "--floor-us",
-    type=click.FloatRange(min=0),
+    type=NOT_NEGATIVE,
     default=0.2,
     metavar="US",
     help="Least change a call that matters.",
@@ -58,7 +59,7 @@ WRONG = 1
 @click.option("--rounds", type=click.IntRange(min=6), default=8, help="Runs of each commit.")
 @click.option(
     "--budget",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     default=10.0,
     metavar="S",
     help="Seconds of sampling with --live.",
@@ -75,6 +76,8 @@ def command(*, output: Output, things: tuple[str, ...], **asked: Any) -> int:  #
     """
     from boundby.report import compare as report
 
+    if not asked["live"] and not asked["commits"]:
+        keep_apart(output, things)
     found = _compare(things, asked)
     look = _look(output)
     output.write(report.write(found, output.form, look))

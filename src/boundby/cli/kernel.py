@@ -11,7 +11,7 @@ import click
 
 from boundby.cli.errortext import complain
 from boundby.cli.help import examples
-from boundby.cli.output import Output, output_options
+from boundby.cli.output import Output, keep_apart, output_options
 from boundby.errors import BoundbyError, GateError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def command(*, output: Output, paths: tuple[str, ...], expect: str | None) -> in
     from boundby.kernels.analyse import analyse
     from boundby.read.nsight_compute import read_kernels
 
+    keep_apart(output, paths)
     one_picture(output, len(paths))
     failures: list[BoundbyError] = []
     done: list[KernelAnalysis] = []

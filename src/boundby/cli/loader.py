@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.output import Output, output_options
-from boundby.errors import UsageError
-
-POSITIVE = click.FloatRange(min=0, min_open=True)
+from boundby.cli.numbers import POSITIVE
+from boundby.cli.output import Output, keep_apart, output_options
+from boundby.errors import CannotTellError, UsageError
 
 
 @click.command(
@@ -47,8 +49,9 @@ def command(
     from boundby.report.terminal import Look, look_at
 
     if recording is not None:
+        keep_apart(output, [recording])
         step_ms = _step_of(recording) if step_ms is None else step_ms
-    with users_own(what):
+    with _workers_alive(what), users_own(what):
         found = measure_loader(find_target(what).fn(), step_ms, budget, sweep=not no_sweep)
     if output.form == "json":
         output.write(report.encode(found))
@@ -58,6 +61,24 @@ def command(
         look = look_at(sys.stdout, os.environ) if output.path is None else Look()
         output.write(report.render(found, look))
     return 0
+
+
+@contextmanager
+def _workers_alive(what: str) -> Iterator[None]:
+    """Tell in one line of a worker that dies, whenever that is.
+
+    torch raises from its handler of SIGCHLD, wherever this process then is: also where it tells of
+    the worker that died before.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if hasattr(signal, "SIGCHLD"):
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise CannotTellError(
+            f"{what}: {first}", "num_workers=0 shows what the worker did"
+        ) from error
 
 
 def _step_of(recording: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from boundby.cli.help import examples
+from boundby.cli.numbers import POSITIVE
 from boundby.cli.output import Output, output_options
 from boundby.errors import UsageError
 
@@ -33,7 +34,7 @@ TIME_CLASSES = (
 @click.option("--device", type=click.IntRange(min=0), metavar="N", help="Which device of the file.")
 @click.option(
     "--capacity",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     metavar="GIB",
     help="Memory of the device, where the file cannot tell.",
 )
@@ -48,7 +49,7 @@ TIME_CLASSES = (
 @click.option("--perfetto", metavar="FILE", help="Write the curves as counters for Perfetto.")
 @click.option(
     "--max-gib",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     metavar="GIB",
     help="Largest unpacked snapshot to open (2).",
 )
@@ -100,6 +101,7 @@ def command(
     from boundby.cli import memory_answers as run
     from boundby.cli.answer import one_picture
 
+    run.keep_files_apart(output, perfetto, (*paths, names, trace))
     room = None if capacity is None else int(capacity * GIB)
     pace = run.pace_of(time_class, trace)
     if model is not None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boundby.cli.output import STDOUT, Output
+from boundby.cli.output import STDOUT, Output, keep_apart, refuse_existing
 from boundby.cli.progress import reading
 from boundby.errors import CannotTellError, GateError, UnreadableError, UsageError
 from boundby.report.sanitize import visible
@@ -161,8 +161,27 @@ def look_for(output: Output) -> Look:
 def _write_perfetto(
     diagnosis: MemoryDiagnosis | TextDiagnosis, target: str, output: Output
 ) -> None:
-    text = _counters(diagnosis, "--perfetto")
-    Output("perfetto", Path(target), output.force, output.verbose, output.quiet).write(text)
+    _drawing(output, target).write(_counters(diagnosis, "--perfetto"))
+
+
+def _drawing(output: Output, target: str) -> Output:
+    """Where the curves of ``--perfetto`` go."""
+    return replace(output, form="perfetto", path=Path(target), option="--perfetto")
+
+
+def keep_files_apart(output: Output, perfetto: str | None, read: Iterable[str | None]) -> None:
+    """Refuse, before any work, to write over what is read, or two results into one file."""
+    inputs = [each for each in read if each is not None and each != STDOUT]
+    keep_apart(output, inputs)
+    if perfetto is None:
+        return
+    drawing = _drawing(output, perfetto)
+    keep_apart(drawing, inputs)
+    if output.path is not None and output.path.resolve() == Path(perfetto).resolve():
+        raise UsageError(
+            f"{perfetto}: is named by --perfetto and by -o", "name another file with --perfetto"
+        )
+    refuse_existing(drawing)
 
 
 def _counters(diagnosis: MemoryDiagnosis | TextDiagnosis, asked_by: str) -> str:
@@ -202,10 +221,13 @@ def predict_model(
     target: str, batch: int, capacity: int | None, pace: Pace | None, output: Output
 ) -> int:
     """Predict the peak of a training step, and where it stops fitting."""
+    from boundby.bench.targets import users_own
     from boundby.memory.predict import predict
     from boundby.report.memory_prediction import render
 
-    output.write(render(predict(target, batch, capacity, pace), output.form, look_for(output)))
+    with users_own(target):
+        found = predict(target, batch, capacity, pace)
+    output.write(render(found, output.form, look_for(output)))
     return 0
 
 

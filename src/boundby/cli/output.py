@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -28,7 +29,8 @@ WITH_TRACE = frozenset({"demo", "memory", "record", "report", "run", "trace"})
 """Commands that know when things happened, and so can write a trace."""
 STDOUT = "-"
 STDOUT_NUMBER = 1
-STDOUT_ERRORS = frozenset({errno.EBADF, errno.EIO, errno.ENOSPC, errno.EPIPE, errno.EDQUOT})
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+STDOUT_ERRORS = DISK_FULL | {errno.EBADF, errno.EIO, errno.EPIPE}
 """How writing to stdout fails; none of them comes from opening a file that is named."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -46,6 +48,7 @@ class Output:
         path: None for stdout.
         source: Whether lines of the user's source may be shown.
         title: Of a page around a report that has no pictures.
+        option: The one that names the file.
     """
 
     form: Form
@@ -55,6 +58,7 @@ class Output:
     quiet: bool
     source: bool = True
     title: str = "boundby"
+    option: str = "-o"
 
     def write(self, text: str) -> None:
         """Put a result where it belongs; a file is named on stderr once it is there."""
@@ -72,7 +76,8 @@ class Output:
             raise _would_overwrite(self.path) from None
         except OSError as error:
             raise BoundbyError(
-                f"{self.path}: cannot write: {error.strerror}", "name another file with -o"
+                f"{self.path}: cannot write: {error.strerror}",
+                f"name another file with {self.option}",
             ) from None
         self.note(f"wrote {self.path}")
 
@@ -97,7 +102,18 @@ def stdout_failed(error: OSError) -> Exception:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return StdoutClosedError()
-    return BoundbyError(f"stdout: cannot write: {error.strerror}")
+    return BoundbyError(
+        f"stdout: cannot write: {error.strerror}", "write to a file with -o, or elsewhere"
+    )
+
+
+def is_of_stdout(error: OSError) -> bool:
+    """Whether click, which writes help and versions, or the last flush failed; no file did."""
+    if error.filename is not None or error.errno not in STDOUT_ERRORS:
+        return False
+    frames = traceback.extract_tb(error.__traceback__)
+    inner = Path(frames[-1].filename).parent if frames else None
+    return inner in (Path(click.__file__).parent, Path(__file__).parent)
 
 
 def hold_closed_stdout() -> None:
@@ -194,9 +210,15 @@ def plan(
             f"{target}: no report format has the extension {path.suffix!r}",
             f"use {', '.join((*FORM_OF, PERFETTO))}",
         )
-    if not force and _exists(path):
-        raise _would_overwrite(path)
-    return Output(form, path, force, verbose, quiet, not no_source)
+    output = Output(form, path, force, verbose, quiet, not no_source)
+    refuse_existing(output)
+    return output
+
+
+def refuse_existing(output: Output) -> None:
+    """Raise UsageError where the file is there already and may not be overwritten."""
+    if output.path is not None and not output.force and _exists(output.path):
+        raise _would_overwrite(output.path)
 
 
 def _exists(path: Path) -> bool:

@@ -11,10 +11,9 @@ import click
 
 from boundby.cli.errortext import complain
 from boundby.cli.help import examples
+from boundby.cli.numbers import NOT_NEGATIVE
 from boundby.cli.output import Output, output_options
 from boundby.errors import BoundbyError, UsageError
-
-SECONDS = click.FloatRange(min=0)
 
 
 @click.command(
@@ -27,10 +26,12 @@ SECONDS = click.FloatRange(min=0)
 )
 @click.option("--nsys", "wants_nsys", is_flag=True, help="Record the program, by Nsight Systems.")
 @click.option("--ncu", "pattern", metavar="REGEX", help="Measure kernels, by Nsight Compute.")
-@click.option("--delay", type=SECONDS, default=0.0, metavar="S", help="nsys: start S seconds late.")
+@click.option(
+    "--delay", type=NOT_NEGATIVE, default=0.0, metavar="S", help="nsys: start S seconds late."
+)
 @click.option(
     "--seconds",
-    type=SECONDS,
+    type=NOT_NEGATIVE,
     default=30.0,
     metavar="S",
     show_default=True,

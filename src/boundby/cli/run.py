@@ -12,7 +12,7 @@ import click
 
 from boundby.cli.help import examples
 from boundby.cli.output import Output, output_options, table_options, write_stdout
-from boundby.errors import CannotTellError, UsageError
+from boundby.errors import BoundbyError, CannotTellError, UsageError
 
 if TYPE_CHECKING:
     from boundby.capture.device_memory import DeviceMemory
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from boundby.read.capture_folder import Capture
 
 PASS_NAMES = ("clean", "trace", "stacks", "syncs", "loader", "memory")
+NO_STEPS = (
+    "boundby: no steps were seen: no optimizer, DataLoader or module ran often enough\n\n"
+    "hint: call boundby.step() at the end of each step"
+)
 
 
 @click.command(
@@ -76,7 +80,8 @@ def command(  # noqa: PLR0917 -- click passes by keyword
     """
     tables = {"ops": ops, "ranges": ranges, "roofline": roofline}
     if kept is not None:
-        report_run(kept, output, tables)
+        if not report_run(kept, output, tables):
+            raise CannotTellError(f"{kept}: holds no recording", "boundby run train.py makes one")
         return 0
     plan = _plan(passes, settings)
     if wants_env:
@@ -85,7 +90,7 @@ def command(  # noqa: PLR0917 -- click passes by keyword
     if script is None:
         raise UsageError("no script named", "boundby run train.py")
     code, place = _observe(plan, folder, output, (script, arguments, is_module))
-    report_run(place, output, tables)
+    _report_ended(place, output, tables, code)
     return code
 
 
@@ -120,7 +125,7 @@ def _observe(
 
     script, arguments, is_module = what
     target = launch.target_of(script, arguments, module=is_module)
-    place = folder or launch.free_folder(Path(launch.DEFAULT_PARENT), target.name)
+    place = _place(folder, target.name)
     aside = sys.stderr.fileno() if output.form == "json" and output.path is None else None
     variables = launch.environment_of(plan, place)
     is_apart = aside is None and not sys.stdout.isatty()
@@ -128,20 +133,43 @@ def _observe(
         return launch.run(target, variables, stdout=aside, meanwhile=shown), place
 
 
-def report_run(place: Path, output: Output, tables: dict[str, Any]) -> None:
-    """Report the process of the lowest rank; say so where no process had steps."""
+def _report_ended(place: Path, output: Output, tables: dict[str, Any], code: int) -> None:
+    """Report a program that has ended; a failed one keeps its code where the report fails too."""
+    try:
+        if not report_run(place, output, tables):
+            output.note(NO_STEPS)
+    except BoundbyError as error:
+        if not code:
+            raise
+        from boundby.cli.errortext import complain
+
+        complain(error.message, error.hint)
+
+
+def _place(folder: Path | None, name: str) -> Path:
+    """The folder of the recording, there and open to writing before the program starts."""
+    from boundby.capture import launch
+
+    wanted = folder or Path(launch.DEFAULT_PARENT)
+    try:
+        return launch.free_folder(wanted, name) if folder is None else launch.open_folder(folder)
+    except OSError as error:
+        raise CannotTellError(
+            f"{wanted}: cannot keep a recording: {error.strerror}", "name a folder with --folder"
+        ) from None
+
+
+def report_run(place: Path, output: Output, tables: dict[str, Any]) -> bool:
+    """Report the process of the lowest rank; False where no process had steps."""
     from boundby.read.capture_folder import captures_in
 
     found = captures_in(place)
     if not found:
-        output.note(
-            "boundby: no steps were seen: no optimizer, DataLoader or module ran often enough\n\n"
-            "hint: call boundby.step() at the end of each step"
-        )
-        return
+        return False
     if len(found) > 1:
         output.note(f"boundby: {len(found)} processes were observed; {found[0].name} is reported")
     output.write(_text(found[0], output, tables))
+    return True
 
 
 def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypedDict, get_args
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, get_args
 import click
 
 from boundby.cli.help import examples
+from boundby.cli.numbers import POSITIVE
 from boundby.cli.output import (
     Function,
     Output,
@@ -29,21 +29,10 @@ Told = TypedDict(
 )
 """What the user knows about the program, by option."""
 
-POSITIVE = click.FloatRange(min=0, min_open=True)
-
-
-def _finite(
-    _context: click.Context, _parameter: click.Parameter, value: float | None
-) -> float | None:
-    """A time that a clock can show."""
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is no time.")
-    return value
-
 
 def milliseconds(name: str, meaning: str) -> Callable[[Function], Function]:
     """Add an option that takes a positive time."""
-    return click.option(name, type=POSITIVE, metavar="MS", callback=_finite, help=meaning)
+    return click.option(name, type=POSITIVE, metavar="MS", help=meaning)
 
 
 @click.command(

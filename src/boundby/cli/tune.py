@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundby.cli.help import examples
+from boundby.cli.numbers import POSITIVE
 from boundby.cli.output import Output, output_options
 from boundby.errors import BoundbyError, UsageError
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 DEFAULT_PARENT = "boundby_runs"
 KINDS = ("batch", "numerics")
 GIB = 1 << 30
-POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 class UntilScript(click.Command):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from boundby.errors import CannotTellError
 from boundby.kernels.findings import find
 from boundby.kernels.group import group
+from boundby.kernels.possible import is_measured, possible
 from boundby.kernels.values import FileVerdict, Kernel, KernelAnalysis, LookNext, NextStep
 from boundby.kernels.verdict import judge_file
 from boundby.read.nsight_compute_values import KernelProfile
@@ -20,8 +22,18 @@ MOST_LOOKS = 5
 
 
 def analyse(profile: KernelProfile) -> KernelAnalysis:
-    """What bounds each kernel of a profile and the whole, and what to look at next."""
-    kernels = tuple(replace(kernel, findings=find(kernel)) for kernel in group(profile.launches))
+    """What bounds each kernel of a profile and the whole, and what to look at next.
+
+    Raises:
+        CannotTellError: The profile has figures, and none of them is possible.
+    """
+    launches, impossible = possible(profile.launches)
+    if impossible and not any(is_measured(launch) for launch in launches):
+        raise CannotTellError(
+            f"{profile.path}: no figure in it is possible: all are negative or beyond any device",
+            "export it again with ncu --csv --page raw",
+        )
+    kernels = tuple(replace(kernel, findings=find(kernel)) for kernel in group(launches))
     verdict = judge_file(kernels)
     times = [kernel.total_ns for kernel in kernels]
     cores = next((k.metrics.multiprocessors for k in kernels if k.metrics.multiprocessors), None)
@@ -34,13 +46,20 @@ def analyse(profile: KernelProfile) -> KernelAnalysis:
         device=profile.device,
         capability=profile.capability,
         multiprocessors=None if cores is None else int(cores),
-        quality=(*profile.quality, *_missing(kernels)),
+        quality=(*profile.quality, *_impossible(impossible), *_missing(kernels)),
         total_ns=None if None in times else sum(time or 0.0 for time in times),
         verdict=verdict,
         kernels=kernels,
         look_next=looks,
         next=_next(profile.path, verdict, looks),
     )
+
+
+def _impossible(count: int) -> tuple[Quality, ...]:
+    if not count:
+        return ()
+    message = f"{counted(count, 'figure')} negative or beyond any device: taken as unknown."
+    return (Quality("metrics-impossible", "warning", count, message),)
 
 
 def _missing(kernels: Sequence[Kernel]) -> tuple[Quality, ...]:

@@ -88,6 +88,9 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     )
 
 
+HINT = "name the list that boundby run --snapshot writes with --names, or leave --names out"
+
+
 def read_pointers(path: Path) -> dict[int, dict[int, str]]:
     """Part by address, by device.
 
@@ -96,12 +99,12 @@ def read_pointers(path: Path) -> dict[int, dict[int, str]]:
     """
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise UnreadableError(f"{path} is larger than {MOST_BYTES >> 20} MiB")
+            raise UnreadableError(f"{path} is larger than {MOST_BYTES >> 20} MiB", HINT)
         known = msgspec.json.decode(path.read_bytes(), type=_File)
     except OSError as error:
-        raise UnreadableError(f"{path}: cannot read: {error.strerror}") from error
+        raise UnreadableError(f"{path}: cannot read: {error.strerror}", HINT) from error
     except msgspec.MsgspecError as error:
-        raise UnreadableError(f"{path} is no list of pointers: {error}") from error
+        raise UnreadableError(f"{path} is no list of pointers: {error}", HINT) from error
     found: dict[int, dict[int, str]] = {}
     for device, address, part, _ in known.pointers:
         found.setdefault(device, {})[address] = part

@@ -19,7 +19,8 @@ from boundby.read.nsight_compute_rules import RuleFacts
 from boundby.read.nsight_compute_table import KERNEL, METRIC, VALUES, CsvTable
 from boundby.read.nsight_compute_values import KernelLaunch, Metrics, Pipe
 
-_TRIPLE = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?\Z")
+_TRIPLE = re.compile(r"\(?\s*(\d{1,18})\s*,\s*(\d{1,18})\s*,\s*(\d{1,18})\s*\)?\Z")
+_COUNT = re.compile(r"[0-9]{1,18}\Z")
 _SAMPLED_CELLS = 20_000
 """Enough to prove the decimal mark: percentages have two decimals."""
 _KEYS = ("ID", "Process ID", KERNEL, "Block Size", "Grid Size")
@@ -115,7 +116,7 @@ def _launch(
         name=table.cell(row, KERNEL) or "",
         grid=_triple(table.cell(row, "Grid Size")),
         block=_triple(table.cell(row, "Block Size")),
-        launches=int(invocations) if invocations.isdigit() else 1,
+        launches=max(int(invocations), 1) if _COUNT.match(invocations) else 1,
         metrics=metrics,
         stalls=stalls,
         pipe=pipe,

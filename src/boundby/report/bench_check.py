@@ -25,7 +25,7 @@ def render(found: Check, look: Look) -> str:
     width = look.width - LABEL_WIDTH
     count = sum(len(case.agreements) for case in found.cases)
     head: Line = (
-        Span("pass" if found.passed else "fail", "class"),
+        Span(found.word, "class"),
         Span(f": {count} tensors in {len(found.cases)} runs, held to {found.precision}"),
     )
     lines = [
@@ -42,7 +42,8 @@ def render(found: Check, look: Look) -> str:
 def encode(found: Check) -> str:
     """The check as JSON."""
     fields: dict[str, Any] = msgspec.to_builtins(found)
-    head = {"schema_version": SCHEMA_VERSION, "kind": "boundby-check", "passed": found.passed}
+    passed = None if found.is_blind else found.passed
+    head = {"schema_version": SCHEMA_VERSION, "kind": "boundby-check", "passed": passed}
     return as_json({**head, **fields})
 
 
@@ -54,11 +55,18 @@ def markdown(found: Check) -> str:
         for case in found.cases
         for each in case.agreements
     ]
-    word = "pass" if found.passed else "fail"
     heads = "| inputs | grad_output | tensor | error | baseline | limit | |"
     notes = [f"- {note}" for note in found.notes]
     return "\n".join(
-        [f"# {word}, held to {found.precision}", "", heads, "|" + " --- |" * 7, *rows, "", *notes]
+        [
+            f"# {found.word}, held to {found.precision}",
+            "",
+            heads,
+            "|" + " --- |" * 7,
+            *rows,
+            "",
+            *notes,
+        ]
     )
 
 
