@@ -74,6 +74,7 @@ WEAKENING = frozenset(
         "late-clock",
         "no-length",
         "one-long-event",
+        "other-devices",
         "outlasting-events",
         "shared-ids",
     }
