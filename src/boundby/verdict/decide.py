@@ -77,6 +77,7 @@ WEAKENING = frozenset(
         "other-devices",
         "outlasting-events",
         "shared-ids",
+        "unrecorded-wait",
     }
 )
 """Findings that leave a verdict weak at best where they are warnings: its device time is open."""

@@ -202,3 +202,37 @@ def test_one_host_event_a_day_off_weakens():
 
     assert found(trace)["bad-clock"] == "warning"
     assert not is_strong(trace)
+
+
+# --- Waits that left no record --------------------------------------------------------------------
+
+
+def draining_steps(gap=30):
+    """Steps that queue 20 ms of work at once and go on ``gap`` us after it is done."""
+    trace = Trace()
+    for number in range(4):
+        begin = number * (20 * MS + gap)
+        trace.step(number + 1, begin, 20 * MS + gap)
+        for row in range(4):
+            op = trace.op("aten::mm", begin + 10 * row, 8, dims=[[64, 64], [64, 64]])
+            start = begin + 20 + row * 4.99 * MS
+            trace.submit("gemm", begin + 10 * row + 2, start=start, dur=4.99 * MS, op=op)
+    return trace
+
+
+def test_gaps_that_end_when_the_device_has_drained_are_waits_without_a_record():
+    trace = draining_steps()
+
+    assert found(trace)["unrecorded-wait"] == "warning"
+    assert diagnosis_of(trace).verdict.strength == "weak"
+
+
+def test_a_recording_that_holds_waits_lacks_none():
+    trace = draining_steps()
+    trace.call("cudaDeviceSynchronize", 90 * MS, 5)
+
+    assert "unrecorded-wait" not in found(trace)
+
+
+def test_gaps_that_outlast_the_queue_are_the_hosts_own():
+    assert "unrecorded-wait" not in found(draining_steps(gap=5 * MS))
