@@ -1,7 +1,12 @@
 """What no hardware can have done is told, and nothing strong rests on it."""
 
+from dataclasses import replace
+
 import pytest
 
+from boundby.diagnose import Options, diagnose
+from boundby.evidence.observed import observe
+from boundby.replay.values import Estimate
 from builders import Trace, training_steps
 from recordings import findings
 from worlds import ELEMENTWISE, World, diagnosis_of, read
@@ -236,3 +241,33 @@ def test_a_recording_that_holds_waits_lacks_none():
 
 def test_gaps_that_outlast_the_queue_are_the_hosts_own():
     assert "unrecorded-wait" not in found(draining_steps(gap=5 * MS))
+
+
+# --- Steps and estimates that rest on the replay --------------------------------------------------
+
+
+def test_steps_found_by_their_period_are_told_with_their_number():
+    trace = training_steps()
+    trace.events = [e for e in trace.events if not e["name"].startswith("ProfilerStep")]
+    diagnosis = diagnosis_of(trace)
+    told = [q for q in diagnosis.quality if q.id == "steps-by-period"]
+
+    assert [(q.severity, q.count) for q in told] == [("info", diagnosis.steps.count)]
+    assert "steps-by-period" not in {q.id for q in diagnosis_of(training_steps()).quality}
+
+
+@pytest.mark.parametrize(
+    ("estimate", "told", "is_found"),
+    [(10.5, None, True), (10.1, None, False), (9.0, None, False), (10.5, 10.0, False)],
+)
+def test_an_estimate_above_the_recorded_step_is_told(estimate, told, is_found, monkeypatch):
+    def observed(timeline, program, calibrated, parts):
+        found = observe(timeline, program, calibrated, parts)
+        within = Estimate(estimate, estimate, estimate)
+        return replace(found, steps=replace(found.steps, drained_ms=10.0, unprofiled_ms=within))
+
+    monkeypatch.setattr("boundby.diagnose.observe", observed)
+    monkeypatch.setattr("boundby.diagnose.ANOTHER_PROGRAM", float("inf"))
+    found = diagnose(read(training_steps()), Options(step_ms=told)).quality
+
+    assert ("estimate-above-observed" in {q.id for q in found}) == is_found
