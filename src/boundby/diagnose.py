@@ -34,7 +34,7 @@ from boundby.replay.observed import excess
 from boundby.replay.parts import part_of_rows, split_at_roofline
 from boundby.replay.program import Program
 from boundby.replay.split import DeviceSplit, split_device
-from boundby.replay.values import Estimate, Part, WaterfallPart, WhatIf
+from boundby.replay.values import Estimate, Part, StepTimes, WaterfallPart, WhatIf
 from boundby.replay.waterfall import descend, waterfall
 from boundby.replay.whatif import what_ifs
 from boundby.roofline.ceilings import Peaks
@@ -57,6 +57,8 @@ ANOTHER_PROGRAM = 2.0
 """A told step this many times above or below any replay is of another program, or unit."""
 REPLAY_MAY_EXCEED = 0.1
 """Share by which an unedited replay may be longer than its recording; 2% on all labelled ones."""
+ESTIMATE_MAY_EXCEED = 0.02
+"""Share by which a step without the profiler may be estimated above the observed one."""
 NO_LAUNCHES = (
     "no device work could be joined to a launch inside a step, so the two timelines cannot be "
     "rebuilt; record again with both CPU and CUDA activities over whole steps"
@@ -132,6 +134,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
         ladder=_rungs(climb_down(calibrated.clean, split, _leading, _floor(split, held, marks))),
         missed=missed,
         over=over,
+        above=_above(observed.steps, options),
     )
     case = _case(recording, observed, signs, findings, calibrated.step)
     case = replace(case, live=options.live)
@@ -150,6 +153,8 @@ class _Findings:
     """How far the replay stays from a told step, relative."""
     over: float = 0.0
     """How much longer the unedited replay is than the recording, relative."""
+    above: float = 0.0
+    """How much longer the estimate without a profiler is than the observed step, relative."""
 
 
 def _undecided(timeline: Timeline, program: Program, reason: str, options: Options) -> Diagnosis:
@@ -271,18 +276,19 @@ def _quality(timeline: Timeline, program: Program, findings: _Findings) -> tuple
     if program.edge_waits:
         text = "waits before the first and after the last launch are the recording's own: left out"
         found.append(Quality("edge-sync", "info", program.edge_waits, text))
-    if len(timeline.launches) and timeline.steps.source == "window":
-        text = (
-            "No step is marked or repeats itself: the recording as a whole counts as one step. "
-            "Call prof.step() after each step."
-        )
-        found.append(Quality("no-steps", "info", 1, text))
+    found.extend(_unmarked_steps(timeline))
     if findings.over > REPLAY_MAY_EXCEED:
         text = (
             f"The replay takes {findings.over:.0%} longer than the recording: threads that wait at "
             f"the same time, or ids used twice, are not understood here. Distrust the times."
         )
         found.append(Quality("replay-differs", "warning", 1, text))
+    if findings.above > ESTIMATE_MAY_EXCEED:
+        text = (
+            f"The estimate without the profiler is {findings.above:.0%} above the recorded step, "
+            f"which no profiler can make shorter: measure the step and give --step-ms."
+        )
+        found.append(Quality("estimate-above-observed", "warning", 1, text))
     if findings.missed:
         text = (
             f"The told step stays {findings.missed:.0%} away from what any host and clocks "
@@ -290,3 +296,29 @@ def _quality(timeline: Timeline, program: Program, findings: _Findings) -> tuple
         )
         found.append(Quality("step-not-met", "warning", 1, text))
     return tuple(found)
+
+
+def _unmarked_steps(timeline: Timeline) -> tuple[Quality, ...]:
+    """What counts as a step where none is marked."""
+    count = len(timeline.steps)
+    if len(timeline.launches) and timeline.steps.source == "window":
+        text = (
+            "No step is marked or repeats itself: the recording as a whole counts as one step. "
+            "Call prof.step() after each step."
+        )
+        return (Quality("no-steps", "info", 1, text),)
+    if timeline.steps.source == "periodicity":
+        text = (
+            f"No step is marked: {count} repetitions of the launched kernels count as steps, and "
+            "figures are of one repetition. Call prof.step() after each step."
+        )
+        return (Quality("steps-by-period", "info", count, text),)
+    return ()
+
+
+def _above(steps: StepTimes, options: Options) -> float:
+    """How far the estimate lies above the observed step, relative; 0 where the step was told."""
+    found, observed = steps.unprofiled_ms, steps.drained_ms
+    if options.step_ms is not None or found is None or not observed:
+        return 0.0
+    return max(found.estimate / observed - 1.0, 0.0)

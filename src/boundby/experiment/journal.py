@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from boundby.errors import BoundbyError, UsageError
+from boundby.experiment.records import Record, is_header, record_in
 from boundby.experiment.settings import Settings
 
 FILE = "journal.jsonl"
 VERSION = 1
-Record = dict[str, Any]
 
 
 class Journal:
@@ -38,16 +38,17 @@ class Journal:
         header = header_of(settings)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            found = list(self._read())
-            if found:
-                _same_program(self.folder, found[0], header)
-            else:
+            found = self._read()
+            first = next(found, None)
+            if first is None:
                 self._write(header)
+            else:
+                _same_program(self.folder, first, header)
+            self.records: list[Record] = list(found)
         except OSError as error:
             raise BoundbyError(
                 f"{folder}: cannot keep a journal: {error.strerror}", "name another --journal"
             ) from None
-        self.records: list[Record] = found[1:]
 
     @property
     def is_resumed(self) -> bool:
@@ -85,20 +86,26 @@ class Journal:
             os.fsync(file.fileno())
 
     def _read(self) -> Iterator[Record]:
-        if not self._path.is_file():
+        """The header and every record; nothing is changed in a file that is no journal."""
+        raw = self._path.read_bytes() if self._path.is_file() else b""
+        if not raw:
             return
-        raw = self._path.read_bytes()
         whole, _, torn = raw.rpartition(b"\n")
+        head, *lines = whole.splitlines() or [b""]
+        if not is_header(head):
+            raise UsageError(
+                f"{self._path} is no journal of boundby; it was left as it is",
+                "name another --journal folder",
+            )
+        yield json.loads(head)
         if torn:
             self.notes.append("the last record was torn when its writer was killed: dropped")
             os.truncate(self._path, len(raw) - len(torn))
-        for number, line in enumerate(whole.splitlines(), start=1):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                self.notes.append(f"line {number} of the journal cannot be read: left out")
-                continue
-            if isinstance(record, dict):
+        for number, line in enumerate(lines, start=2):
+            record = record_in(line)
+            if record is None:
+                self.notes.append(f"line {number} of the journal is no record of a trial: left out")
+            else:
                 yield record
 
 
@@ -132,7 +139,7 @@ def content_of(target: str) -> str | None:
 
 
 def _same_program(folder: Path, found: Record, wanted: Record) -> None:
-    if found.get("kind") != "header" or found.get("version") != VERSION:
+    if found.get("version") != VERSION:
         raise UsageError(f"{folder} holds no journal of this version", "name another --journal")
     for key, what in (
         ("target", "target"),

@@ -9,9 +9,10 @@ from boundby.errors import CannotTellError
 from boundby.experiment.changes import BY_ID
 from boundby.experiment.choose import NOT_DIAGNOSED, State, Tried
 from boundby.experiment.deciding import decide
-from boundby.experiment.journal import Journal, Record
+from boundby.experiment.journal import Journal
 from boundby.experiment.lab import Lab
 from boundby.experiment.outcome import record_of, with_caliber, with_diagnosis
+from boundby.experiment.records import Record
 from boundby.experiment.values import BATCH, Configuration
 
 Say = Callable[[str], None]

@@ -9,7 +9,7 @@ from boundby.experiment.batch import Search, search
 from boundby.experiment.choose import Pick, State, Tried, repaired
 from boundby.experiment.deciding import decide
 from boundby.experiment.ending import Budget, conclude
-from boundby.experiment.journal import Journal, Record
+from boundby.experiment.journal import Journal
 from boundby.experiment.lab import Lab
 from boundby.experiment.outcome import (
     Outcome,
@@ -17,6 +17,7 @@ from boundby.experiment.outcome import (
     with_caliber,
     with_diagnosis,
 )
+from boundby.experiment.records import Record
 from boundby.experiment.resuming import begin
 from boundby.experiment.settings import Settings
 from boundby.experiment.values import BATCH, Configuration, Decision, Trial, without

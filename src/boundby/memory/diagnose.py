@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from boundby.errors import CannotTellError
 from boundby.memory.advise import advise
@@ -18,6 +18,9 @@ from boundby.memory.remedies import Remedy
 from boundby.memory.verdicts import Verdict
 from boundby.read.recording import Quality, Source
 from boundby.read.snapshot_types import Snapshot
+
+FEW_UNREADABLE = 0.01
+"""Share of the entries of a snapshot that may be left out without a word about the verdict."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def diagnose(
     chosen = _choose(summaries, device, snapshot.source.path)
     known = (names or {}).get(chosen)
     case = gather(snapshot, histories[chosen], capacity=capacity, names=known)
-    verdict = decide(case)
+    verdict = _held_back(decide(case), snapshot)
     return MemoryDiagnosis(
         source=snapshot.source,
         quality=(*snapshot.quality, *_quality(case)),
@@ -91,6 +94,15 @@ def diagnose(
         segments=segment_map(case.history, case.moment),
         pace=pace,
     )
+
+
+def _held_back(verdict: Verdict, snapshot: Snapshot) -> Verdict:
+    """A verdict on a snapshot with much of it unreadable is weak at best."""
+    left = sum(each.count for each in snapshot.quality if each.id == "unreadable-entries")
+    read = sum(map(len, snapshot.histories.values())) + len(snapshot.blocks)
+    if verdict.strength is None or left <= FEW_UNREADABLE * (left + read):
+        return verdict
+    return replace(verdict, strength="weak")
 
 
 def _summary(history: History) -> DeviceSummary:

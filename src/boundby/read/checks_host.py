@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from boundby.read.checks_waits import find_bare_waits
 from boundby.read.columns import Array
 from boundby.read.facts import Facts
 from boundby.read.recording import HostKind, Quality
@@ -66,14 +67,14 @@ def find_cold_start(facts: Facts) -> Quality | None:
 
 
 def find_unrecorded_wait(facts: Facts) -> Quality | None:
-    """The host waits for a device that, as recorded, has nothing to do: work is missing."""
+    """The host waits for a device that has nothing to do: work is missing; or waits are."""
     host = facts.recording.host
     if not facts.kernel.any():
         return None
     rows = np.flatnonzero(facts.blocking & (host.dur >= GRAVE_WAIT_SHARE * facts.span_ns))
     rows = rows[_busy_share(facts, rows) < UNEXPLAINED_BUSY_SHARE]
     if not len(rows):
-        return None
+        return find_bare_waits(facts)
     longest = int(host.dur[rows].max())
     return Quality(
         "unrecorded-wait",

@@ -53,6 +53,7 @@ TYPES: dict[type, dict[str, str]] = {
 FINDINGS = {
     "no-list": "{0} where a list should stand {1} left out.",
     "no-entry": "{0} of a list that {1} no entry left out.",
+    "no-size": "{0} without a size in bytes {1} left out.",
     "unknown-action": "{0} of a kind that boundby does not know left out.",
 }
 

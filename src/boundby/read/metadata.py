@@ -88,6 +88,11 @@ def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def _amount(value: object) -> int:
+    """A count of something a device has; 0, unknown, for what can be none."""
+    return max(_whole(value) or 0, 0)
+
+
 def _flag(value: object) -> bool | None:
     return None if value is None else bool(value)
 
@@ -110,8 +115,8 @@ def _devices(value: object) -> tuple[Device, ...]:
         Device(
             id=number,
             name=str(entry.get("name") or ""),
-            memory_bytes=_whole(entry.get("totalGlobalMem")) or 0,
-            multiprocessors=_whole(entry.get("numSms")) or 0,
+            memory_bytes=_amount(entry.get("totalGlobalMem")),
+            multiprocessors=_amount(entry.get("numSms")),
         )
         for entry in entries
         if isinstance(entry, dict) and (number := _whole(entry.get("id"))) is not None

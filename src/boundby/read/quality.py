@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from boundby.read import checks_clock, checks_device, checks_extent, checks_host, checks_join
+from boundby.read import (
+    checks_clock,
+    checks_device,
+    checks_devices,
+    checks_extent,
+    checks_host,
+    checks_join,
+)
 from boundby.read.correlations import with_unique_ids
 from boundby.read.facts import Facts, derive_facts
 from boundby.read.recording import Quality, Recording
@@ -20,6 +27,7 @@ CHECKS: tuple[Callable[[Facts], Quality | None], ...] = (
     checks_device.find_too_little_work,
     checks_device.find_stream_overlap,
     checks_device.find_unrecorded_graphs,
+    checks_devices.find_other_devices,
     checks_extent.find_outlasting,
     checks_extent.find_crossing,
     checks_extent.find_one_long,

@@ -183,7 +183,21 @@ def _histories(value: object, walk: Walk) -> dict[int, Columns]:
     }
 
 
+def _sized(entries: list[Object], walk: Walk) -> list[Object]:
+    """Those that say how many bytes they are about; others are counted and left out."""
+    kept = [e for e in entries if integer(e.get("size")) >= 0 or _moves_nothing(e)]
+    walk.note("no-size", len(entries) - len(kept))
+    return kept
+
+
+def _moves_nothing(entry: Object) -> bool:
+    """Whether an entry of a history is about no memory: a snapshot, or of an unknown kind."""
+    action = entry.get("action")
+    return type(action) is str and ACTIONS.get(action, Action.SNAPSHOT) == Action.SNAPSHOT
+
+
 def _history(entries: list[Object], walk: Walk) -> Columns:
+    entries = _sized(entries, walk)
     actions = [entry.get("action") for entry in entries]
     named = [ACTIONS.get(a, Action.OTHER) if type(a) is str else Action.OTHER for a in actions]
     walk.note("unknown-action", named.count(Action.OTHER))
@@ -207,7 +221,8 @@ def _segments(value: object, walk: Walk) -> tuple[Columns, Columns]:
     entries = walk.entries(value)
     pools = Interner()
     _ = pools[0, 0]
-    sizes = [integer(entry.get("total_size")) for entry in entries]
+    blocks = _blocks(entries, walk)
+    sizes = _total_sizes(entries, blocks, walk)
     segments: Columns = {
         "device": _small((_device(entry.get("device")) for entry in entries), "<i4"),
         "address": _column(entries, "address"),
@@ -217,7 +232,19 @@ def _segments(value: object, walk: Walk) -> tuple[Columns, Columns]:
         "pool": _small((pools[_pool(entry.get("segment_pool_id"))] for entry in entries), "<i4"),
         "is_expandable": _small((entry.get("is_expandable") is True for entry in entries), "i1"),
     }
-    return segments, _blocks(entries, walk)
+    return segments, blocks
+
+
+def _total_sizes(segments: list[Object], blocks: Columns, walk: Walk) -> list[int]:
+    """Bytes of each segment; where it does not say, counted, those of its blocks."""
+    owner = np.frombuffer(blocks["segment"], dtype="<i4")
+    held = np.zeros(len(segments), dtype=np.int64)
+    np.add.at(held, owner, np.frombuffer(blocks["size"], dtype="<i8"))
+    stated = [integer(each.get("total_size")) for each in segments]
+    walk.note("no-size", sum(size < 0 for size in stated))
+    return [
+        max(own, 0) if size < 0 else size for size, own in zip(stated, held.tolist(), strict=True)
+    ]
 
 
 def _is_small(entry: Object, size: int) -> bool:
@@ -243,10 +270,10 @@ def _blocks(segments: list[Object], walk: Walk) -> Columns:
     addresses: list[object] = []
     for number, segment in enumerate(segments):
         at = integer(segment.get("address"))
-        for block in walk.entries(segment.get("blocks")):
+        for block in _sized(walk.entries(segment.get("blocks")), walk):
             own = block.get("address")
             addresses.append(at if own is None else own)
-            at = integer(addresses[-1]) + max(integer(block.get("size")), 0)
+            at = integer(addresses[-1]) + integer(block.get("size"))
             owner.append(number)
             rows.append(block)
     states = [
@@ -273,7 +300,7 @@ def _past(block: Object) -> Object:
 
 
 def _requested(block: Object) -> int:
-    return integer(block.get("requested_size", _past(block).get("real_size")))
+    return max(integer(block.get("requested_size", _past(block).get("real_size"))), NONE)
 
 
 def _marks(value: object, walk: Walk) -> Columns:

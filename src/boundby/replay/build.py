@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
-from boundby.intervals import Ints
+from boundby.intervals import Ints, union
 from boundby.read.recording import NONE, HostKind
 from boundby.replay.program import ALL_WORK, NOTHING, PointKind, Points, Program, Work
 from boundby.replay.work import build_work
@@ -30,6 +31,9 @@ CALL_FLOOR = 3 * NS_PER_US
 """Cost of a wait that has nothing to wait for, where the recording shows none."""
 CLOCK_TOLERANCE = 2 * NS_PER_US
 """How far a wait may return before the recorded end of the work it waited for."""
+
+NO_OVERLAP = 0.01
+"""Share of the work beside the busiest stream up to which an overlap is the clock's rounding."""
 
 
 @frozen
@@ -66,7 +70,21 @@ def build_program(timeline: Timeline) -> Program:
         work=work,
         edge_waits=edges,
         queue_limit=QUEUE_LIMIT,
+        takes_turns=_takes_turns(timeline),
     )
+
+
+def _takes_turns(timeline: Timeline) -> bool:
+    """Whether the work of steps lies on several streams of which no two ran at the same time."""
+    work, rows = timeline.recording.device, timeline.rows[timeline.row_step != NONE]
+    each = [
+        union(work.start[mine], work.end[mine]).total
+        for stream in distinct(work.stream[rows])
+        for mine in [rows[work.stream[rows] == stream]]
+    ]
+    beside = sum(each) - max(each)
+    overlap = sum(each) - union(work.start[rows], work.end[rows]).total
+    return len(each) > 1 and overlap <= NO_OVERLAP * beside
 
 
 def _empty(timeline: Timeline, work: Work) -> Program:

@@ -53,6 +53,8 @@ def replay(program: Program, repeats: int = 1, *, long_stretch: int = LONG_STRET
     stretches = _stretches(program, long_stretch)
     finish = []
     for _ in range(repeats):
+        if program.takes_turns:
+            state.free = [state.drained] * len(state.free)
         for first, last, is_long in stretches:
             if not (is_long and state.run_stretch(first, last)):
                 state.run_points(first, last)

@@ -89,6 +89,8 @@ class Program:
         steps: Number of steps in it.
         edge_waits: Waits before the first and after the last launch that were left out.
         queue_limit: Work items that may be queued before a launch call blocks.
+        takes_turns: Whether several streams were recorded that never ran side by side: what holds
+            them apart may be unrecorded, so the next window does not begin before this one ends.
     """
 
     steps: int
@@ -96,6 +98,7 @@ class Program:
     work: Work
     edge_waits: int
     queue_limit: int
+    takes_turns: bool = False
 
     def with_host(self, host: npt.NDArray[np.int64]) -> Program:
         """The same program with other host times, int64[n, KINDS]."""

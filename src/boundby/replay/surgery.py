@@ -77,7 +77,8 @@ def on_own_stream(program: Program, item: Bools) -> Program:
     """Items run on a stream of their own, beside all others."""
     work = program.work
     own = int(work.stream.max(initial=0)) + 1
-    return program.with_work(replace(work, stream=np.where(item, own, work.stream)))
+    beside = replace(work, stream=np.where(item, own, work.stream))
+    return replace(program, work=beside, takes_turns=False)
 
 
 def first_of_group(group: Ints) -> Bools:

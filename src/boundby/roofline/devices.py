@@ -129,6 +129,7 @@ def _ceilings(entry: DeviceEntry, name: str, memory_bytes: int, multiprocessors:
     Compute goes with the multiprocessors. Memory slices are equal parts with their own channels
     (NVIDIA MIG user guide), so bandwidth goes with the memory size, where that is known.
     """
+    multiprocessors = max(multiprocessors, 0)
     part = multiprocessors / entry.multiprocessors if multiprocessors else 1.0
     is_slice = part < SLICE_BELOW
     share, memory = (part, part) if is_slice else (1.0, 1.0)

@@ -74,8 +74,10 @@ WEAKENING = frozenset(
         "late-clock",
         "no-length",
         "one-long-event",
+        "other-devices",
         "outlasting-events",
         "shared-ids",
+        "unrecorded-wait",
     }
 )
 """Findings that leave a verdict weak at best where they are warnings: its device time is open."""

@@ -1,21 +1,29 @@
 """The journal: on disk before it is believed, taken up after a kill, never another program's."""
 
 import errno
+import json
 import os
 
 import pytest
 
 from boundby.errors import BoundbyError, UsageError
 from boundby.experiment.journal import FILE, Journal, content_of
+from boundby.experiment.outcome import record_of
 from boundby.experiment.settings import Settings
+from boundby.experiment.values import Trial
 
 MINE = Settings("mine:Workload")
 
 
+def record(**fields):
+    made = record_of("trial", (("sdpa", "on"),), Trial(step_ms=3.0), "kept", "faster")
+    return {**made, **fields}
+
+
 def test_records_come_back_in_order(tmp_path):
     journal = Journal(tmp_path / "new", MINE)
-    journal.append({"kind": "trial", "change": "sdpa"})
-    journal.append({"kind": "trial", "change": "bf16"})
+    journal.append(record(change="sdpa"))
+    journal.append(record(change="bf16"))
     again = Journal(tmp_path / "new", MINE)
 
     assert not journal.notes
@@ -24,28 +32,64 @@ def test_records_come_back_in_order(tmp_path):
 
 
 def test_what_is_no_number_is_null(tmp_path):
-    Journal(tmp_path, MINE).append({"kind": "trial", "gate": {"error": float("nan")}})
+    Journal(tmp_path, MINE).append(record(gate={"error": float("nan")}))
 
-    assert Journal(tmp_path, MINE).records == [{"kind": "trial", "gate": {"error": None}}]
+    assert Journal(tmp_path, MINE).records[0]["gate"] == {"error": None}
 
 
 def test_a_torn_last_line_is_told_and_dropped(tmp_path):
-    Journal(tmp_path, MINE).append({"kind": "trial", "change": "sdpa"})
+    Journal(tmp_path, MINE).append(record(change="sdpa"))
     with (tmp_path / FILE).open("ab") as file:
         file.write(b'{"kind": "trial", "chan')
     torn = Journal(tmp_path, MINE)
-    torn.append({"kind": "trial", "change": "bf16"})
+    torn.append(record(change="bf16"))
 
     assert "torn" in torn.notes[0]
     assert [each["change"] for each in Journal(tmp_path, MINE).records] == ["sdpa", "bf16"]
 
 
-def test_a_line_that_cannot_be_read_is_told_and_left_out(tmp_path):
-    Journal(tmp_path, MINE)
-    with (tmp_path / FILE).open("ab") as file:
-        file.write(b"no json\n")
+NO_RECORDS = {
+    "text": b"no json",
+    "kind alone": b'{"kind": "trial"}',
+    "no step in a baseline": json.dumps(record(kind="baseline", step_ms=None)).encode(),
+    "a null configuration": json.dumps(record(configuration=None)).encode(),
+    "no number": json.dumps(record(step_ms=float("nan"))).encode(),
+    "nested": b"[" * 100_000,
+    "nested in a record": b'{"kind": "trial", "why": ' + b"[" * 100_000,
+    "no text": b"\xff\xfe",
+}
 
-    assert Journal(tmp_path, MINE).notes == ["line 2 of the journal cannot be read: left out"]
+
+@pytest.mark.parametrize("line", NO_RECORDS.values(), ids=NO_RECORDS)
+def test_a_line_that_is_no_record_is_told_and_left_out(tmp_path, line):
+    journal = Journal(tmp_path, MINE)
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(line + b"\n")
+    journal.append(record(change="bf16"))
+    again = Journal(tmp_path, MINE)
+
+    assert again.notes == ["line 2 of the journal is no record of a trial: left out"]
+    assert [each["change"] for each in again.records] == ["bf16"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"my own notes",
+        b'{"a": 1}\n{"b": 2}',
+        b"\n\n",
+        b'{"kind": "header"}\ntext',
+        b'{"kind": "header", "version": 99}\ntext',
+        b"[" * 100_000 + b"\ntext",
+    ],
+)
+def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(tmp_path, text):
+    (tmp_path / FILE).write_bytes(text)
+
+    with pytest.raises(UsageError, match="journal") as caught:
+        Journal(tmp_path, MINE)
+    assert "another --journal" in caught.value.hint
+    assert (tmp_path / FILE).read_bytes() == text
 
 
 @pytest.mark.parametrize(
@@ -97,7 +141,7 @@ def test_a_full_disk_ends_in_one_line_with_a_hint(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(BoundbyError, match="No space left") as caught:
-        journal.append({"kind": "trial"})
+        journal.append(record())
     assert "run the same command again" in caught.value.hint
     assert journal.records == []
 

@@ -107,8 +107,8 @@ def test_wrong_types_everywhere_are_left_out_not_walked(read):
     )
 
     assert found.quality[0].id == "unreadable-entries"
-    assert len(found.histories[0]) == 2
-    assert found.histories[0].size.tolist() == [-1, -1]
+    assert not len(found.histories[0])
+    assert found.segments.size.tolist() == [0]
     assert found.segments.device.tolist() == [0]
 
 

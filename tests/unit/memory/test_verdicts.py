@@ -117,6 +117,23 @@ def test_one_output_kept_each_step_is_a_container(world, judged, stack):
     assert diagnosis.prescriptions[0].where[0].line == 13
 
 
+@pytest.mark.parametrize("size", [None, -8, float("nan"), "x", True])
+def test_entries_without_a_size_are_left_out_and_weaken(world, judged, stack, size):
+    steps_of(world, stack, 10, keep=(3,))
+    for event in world.events[1::8]:
+        event["size"] = size
+    snapshot = world.snapshot()
+    snapshot["segments"][0]["blocks"][0]["size"] = size
+    snapshot["segments"][1]["total_size"] = size
+    diagnosis = judged(snapshot)
+
+    assert diagnosis.quality[0].id == "unreadable-entries"
+    assert diagnosis.quality[0].count >= len(world.events[1::8]) + 2
+    assert diagnosis.verdict.strength in ("weak", None)
+    assert all(row.size >= 0 for row in diagnosis.segments.rows)
+    assert diagnosis.segments.rows
+
+
 def test_several_layers_kept_each_step_are_a_graph(world, judged, stack):
     steps_of(world, stack, 10, keep=(0, 1, 2, 3))
 

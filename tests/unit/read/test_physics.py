@@ -1,7 +1,12 @@
 """What no hardware can have done is told, and nothing strong rests on it."""
 
+from dataclasses import replace
+
 import pytest
 
+from boundby.diagnose import Options, diagnose
+from boundby.evidence.observed import observe
+from boundby.replay.values import Estimate
 from builders import Trace, training_steps
 from recordings import findings
 from worlds import ELEMENTWISE, World, diagnosis_of, read
@@ -202,3 +207,67 @@ def test_one_host_event_a_day_off_weakens():
 
     assert found(trace)["bad-clock"] == "warning"
     assert not is_strong(trace)
+
+
+# --- Waits that left no record --------------------------------------------------------------------
+
+
+def draining_steps(gap=30):
+    """Steps that queue 20 ms of work at once and go on ``gap`` us after it is done."""
+    trace = Trace()
+    for number in range(4):
+        begin = number * (20 * MS + gap)
+        trace.step(number + 1, begin, 20 * MS + gap)
+        for row in range(4):
+            op = trace.op("aten::mm", begin + 10 * row, 8, dims=[[64, 64], [64, 64]])
+            start = begin + 20 + row * 4.99 * MS
+            trace.submit("gemm", begin + 10 * row + 2, start=start, dur=4.99 * MS, op=op)
+    return trace
+
+
+def test_gaps_that_end_when_the_device_has_drained_are_waits_without_a_record():
+    trace = draining_steps()
+
+    assert found(trace)["unrecorded-wait"] == "warning"
+    assert diagnosis_of(trace).verdict.strength == "weak"
+
+
+def test_a_recording_that_holds_waits_lacks_none():
+    trace = draining_steps()
+    trace.call("cudaDeviceSynchronize", 90 * MS, 5)
+
+    assert "unrecorded-wait" not in found(trace)
+
+
+def test_gaps_that_outlast_the_queue_are_the_hosts_own():
+    assert "unrecorded-wait" not in found(draining_steps(gap=5 * MS))
+
+
+# --- Steps and estimates that rest on the replay --------------------------------------------------
+
+
+def test_steps_found_by_their_period_are_told_with_their_number():
+    trace = training_steps()
+    trace.events = [e for e in trace.events if not e["name"].startswith("ProfilerStep")]
+    diagnosis = diagnosis_of(trace)
+    told = [q for q in diagnosis.quality if q.id == "steps-by-period"]
+
+    assert [(q.severity, q.count) for q in told] == [("info", diagnosis.steps.count)]
+    assert "steps-by-period" not in {q.id for q in diagnosis_of(training_steps()).quality}
+
+
+@pytest.mark.parametrize(
+    ("estimate", "told", "is_found"),
+    [(10.5, None, True), (10.1, None, False), (9.0, None, False), (10.5, 10.0, False)],
+)
+def test_an_estimate_above_the_recorded_step_is_told(estimate, told, is_found, monkeypatch):
+    def observed(timeline, program, calibrated, parts):
+        found = observe(timeline, program, calibrated, parts)
+        within = Estimate(estimate, estimate, estimate)
+        return replace(found, steps=replace(found.steps, drained_ms=10.0, unprofiled_ms=within))
+
+    monkeypatch.setattr("boundby.diagnose.observe", observed)
+    monkeypatch.setattr("boundby.diagnose.ANOTHER_PROGRAM", float("inf"))
+    found = diagnose(read(training_steps()), Options(step_ms=told)).quality
+
+    assert ("estimate-above-observed" in {q.id for q in found}) == is_found

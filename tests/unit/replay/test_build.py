@@ -444,3 +444,31 @@ def test_a_single_step_has_no_quartiles():
         launches(world)
 
     assert diagnosis_of(world.finish()).steps.range_ms.median is None
+
+
+# --- Streams without recorded waits ---------------------------------------------------------------
+
+
+def on_streams(*work):
+    """Launches 10 us apart in one step, each with a kernel (stream, start, dur)."""
+    trace = Trace()
+    trace.step(1, at=0, dur=10 * len(work) + 10)
+    for number, (stream, start, dur) in enumerate(work):
+        trace.submit(f"kernel {number}", at=10 * number, start=start, dur=dur, stream=stream)
+    return trace
+
+
+def test_streams_that_took_turns_take_no_less_than_their_work():
+    work = [(20 + n, 12 + 301 * n, 300) for n in range(4)]
+
+    assert steady_us(program_of(on_streams(*work))) >= 1200
+
+
+def test_streams_that_ran_side_by_side_still_do():
+    work = [(20 + n, 12 + 10 * n, 300) for n in range(4)]
+
+    assert steady_us(program_of(on_streams(*work))) < 600
+
+
+def test_one_stream_takes_no_turns():
+    assert not program_of(on_streams((20, 12, 300), (20, 320, 300))).takes_turns

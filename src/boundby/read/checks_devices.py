@@ -1,0 +1,52 @@
+"""Several devices in one recording: one is reported, and what the others did may hold it up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from boundby.read.facts import Facts
+from boundby.read.recording import NONE, Ints, Quality
+
+RELEVANT_SHARE = 0.2
+"""Share of all device time that other devices take, fed by the same threads, from which figures
+of one device cannot speak for the step: as much as a host part needs for a strong verdict."""
+
+
+def find_other_devices(facts: Facts) -> Quality | None:
+    """Devices beside the busiest, of which alone figures are reported."""
+    work = facts.recording.device
+    ids, which = np.unique(work.device, return_inverse=True)
+    if len(ids) <= 1:
+        return None
+    times = np.bincount(which, weights=work.dur)
+    total = max(float(times.sum()), 1.0)
+    shown = int(np.argmax(times))
+    woven = _fed_together(facts, which == shown)
+    is_grave = float(work.dur[woven].sum()) >= RELEVANT_SHARE * total
+    advice = (
+        " The same thread feeds them between the same launches, so they may wait for each other: "
+        "record and diagnose one device a process."
+    )
+    return Quality(
+        "other-devices",
+        "warning" if is_grave else "info",
+        len(ids) - 1,
+        f"{len(ids)} devices did work; device {int(ids[shown])}, the busiest, is reported: its "
+        f"share is {times[shown] / total:.0%} of the device time.{advice if is_grave else ''}",
+    )
+
+
+def _fed_together(facts: Facts, shown: Ints) -> Ints:
+    """Rows of other devices launched by a thread between its launches for the shown device."""
+    host = facts.recording.host
+    launched = facts.call_of != NONE
+    call = np.maximum(facts.call_of, 0)
+    if not launched.any():
+        return np.zeros(0, dtype=np.int64)
+    found = []
+    for thread in np.unique(host.thread[call[launched & shown]]).tolist():
+        mine = launched & (host.thread[call] == thread)
+        own = host.start[call[mine & shown]]
+        at = host.start[call]
+        found.append(np.flatnonzero(mine & ~shown & (at >= own.min()) & (at <= own.max())))
+    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,51 @@
+"""Several devices in one recording: the others are told, and weigh where one thread feeds them."""
+
+from boundby.read.recording import Recording
+from builders import Trace, training_steps
+from worlds import diagnosis_of, read
+
+
+def told(recording: Recording):
+    return next((each for each in recording.quality if each.id == "other-devices"), None)
+
+
+def moved(trace: Trace, every: int) -> Trace:
+    """The same, every n-th piece of device work on device 1."""
+    rows = [event for event in trace.events if event["cat"] == "kernel"]
+    for row in rows[every - 1 :: every]:
+        row["pid"] = row["args"]["device"] = 1
+    return trace
+
+
+def test_one_device_says_nothing():
+    assert told(read(training_steps())) is None
+
+
+def test_devices_fed_by_one_thread_weaken():
+    trace = moved(training_steps(), 2)
+    found = told(read(trace))
+
+    assert found is not None
+    assert found.severity == "warning"
+    assert found.count == 1
+    assert found.message.startswith("2 devices did work; device 0, the busiest, is reported: ")
+    assert diagnosis_of(trace).verdict.strength in ("weak", None)
+
+
+def test_a_little_work_elsewhere_is_a_note():
+    found = told(read(moved(training_steps(), 10)))
+
+    assert found is not None
+    assert found.severity == "info"
+
+
+def test_a_device_fed_by_another_thread_is_a_note():
+    trace = moved(training_steps(), 2)
+    other = {e["args"]["correlation"] for e in trace.events if e["args"].get("device") == 1}
+    for event in trace.events:
+        if event["cat"] == "cuda_runtime" and event["args"].get("correlation") in other:
+            event["tid"] = 77
+    found = told(read(trace))
+
+    assert found is not None
+    assert found.severity == "info"
