@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.read.facts import Facts
 from boundby.read.recording import NONE, Ints, Quality
 
@@ -44,7 +45,7 @@ def _fed_together(facts: Facts, shown: Ints) -> Ints:
     if not launched.any():
         return np.zeros(0, dtype=np.int64)
     found = []
-    for thread in np.unique(host.thread[call[launched & shown]]).tolist():
+    for thread in distinct(host.thread[call[launched & shown]]).tolist():
         mine = launched & (host.thread[call] == thread)
         own = host.start[call[mine & shown]]
         at = host.start[call]
