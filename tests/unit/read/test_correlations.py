@@ -56,7 +56,7 @@ def test_two_processes_with_a_device_each_keep_their_own_work():
     recording = read(trace)
 
     assert own_launches(recording, delay=30)
-    assert findings(recording) == {"shared-ids": "info"}
+    assert findings(recording) == {"shared-ids": "info", "other-devices": "info"}
 
 
 def test_launches_at_the_same_time_are_paired_in_order_and_weaken_the_verdict():

@@ -116,6 +116,13 @@ def test_an_operator_with_a_stream_argument_is_host_work(read):
     assert ("triton_poi_fused", HostKind.OP) in [row[2:4] for row in host_rows(recording)]
 
 
+def test_a_device_with_less_than_nothing_says_nothing(read):
+    trace = training_steps(1, 2)
+    trace.metadata["deviceProperties"] = [{**H200, "numSms": -1, "totalGlobalMem": -5}]
+
+    assert read(trace).devices[0] == Device(0, "NVIDIA H200", 0, 0)
+
+
 def test_the_recording_knows_its_caliber(read):
     trace = training_steps(1, 2)
     trace.metadata |= {
