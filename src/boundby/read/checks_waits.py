@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from boundby.frozen import frozen
-from boundby.intervals import Ints, union
+from boundby.intervals import EMPTY, Ints, union
 from boundby.read.columns import Array
 from boundby.read.facts import Facts
 from boundby.read.recording import HostKind, Quality
@@ -33,7 +33,7 @@ class _Gaps:
 
 def find_bare_waits(facts: Facts) -> Quality | None:
     """Gaps on the host that end when a long queue has drained, and not one recorded wait."""
-    if not facts.kernel.any() or not facts.has_work.any() or _records_waits(facts):
+    if not len(facts.busy.end) or not facts.has_work.any() or _records_waits(facts):
         return None
     gaps = _gaps(facts)
     waited = int((gaps.end - gaps.start)[_end_at_drain(facts, gaps)].sum())
@@ -62,6 +62,8 @@ def _gaps(facts: Facts) -> _Gaps:
     mine = np.isin(host.thread, host.thread[facts.has_work])
     acts = mine & ((host.kind == HostKind.OP) | facts.call)
     covered = union(host.start[acts], host.end[acts])
+    if not len(covered.end):
+        return _Gaps(EMPTY, EMPTY)  # events without length cover nothing
     last = int(host.end[mine].max())
     start, end = covered.end, np.append(covered.start[1:], last)
     long = end - start >= SHORTEST_NS

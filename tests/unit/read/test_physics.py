@@ -271,3 +271,13 @@ def test_an_estimate_above_the_recorded_step_is_told(estimate, told, is_found, m
     found = diagnose(read(training_steps()), Options(step_ms=told)).quality
 
     assert ("estimate-above-observed" in {q.id for q in found}) == is_found
+
+
+@pytest.mark.parametrize("length", [0, 900])
+def test_calls_without_length_cover_no_gap(length):
+    trace = Trace()
+    for number in range(6):
+        launch = trace.call("cudaLaunchKernel", 1000 * number, 0)
+        trace.kernel("kernel", 1000 * number + 3, length, launch=launch)
+
+    assert "unrecorded-wait" not in found(trace)

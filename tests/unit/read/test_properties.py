@@ -70,6 +70,8 @@ def test_the_size_of_slices_changes_nothing(path, kinds, size):
 
 
 @given(events, st.sampled_from([None, 1, 4]))
+@example([("op", "a", 0.0, 0.001), ("submit", "a", 1000.001, 0.0)], None)  # no work lasts
+@example([("op", "a", 0.0, 0.0), ("submit", "a", 1000.001, 5.0)], None)
 def test_what_was_written_is_read(path, kinds, indent):
     trace = built(kinds)
     path.write_text(json.dumps(trace.document(), indent=indent), "utf-8")
