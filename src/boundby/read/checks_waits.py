@@ -36,10 +36,11 @@ def find_bare_waits(facts: Facts) -> Quality | None:
     if not len(facts.busy.end) or not facts.has_work.any() or _records_waits(facts):
         return None
     gaps = _gaps(facts)
-    waited = int((gaps.end - gaps.start)[_end_at_drain(facts, gaps)].sum())
+    waits = _end_at_drain(facts, gaps)
+    waited = int((gaps.end - gaps.start)[waits].sum())
     if waited < GRAVE_GAP_SHARE * facts.span_ns:
         return None
-    count = int(_end_at_drain(facts, gaps).sum())
+    count = int(waits.sum())
     return Quality(
         "unrecorded-wait",
         "warning",
