@@ -59,6 +59,8 @@ class Change:
         repair: What to try after a failed gate: a value, or None.
         slow_start: Seconds beyond a usual trial that a value takes, mostly to compile.
         adjust: What else of a configuration must change with it.
+        saves: What each value saves, where values differ from ``answers``; such values do not
+            stand in for one another.
     """
 
     id: str
@@ -79,10 +81,15 @@ class Change:
     repair: Callable[[str, Gate], str | None] | None = None
     slow_start: Callable[[str], float] | None = None
     adjust: Callable[[Configuration], Configuration] | None = None
+    saves: Callable[[str], tuple[str, ...]] | None = None
 
     def extra_s(self, value: str) -> float:
         """Seconds beyond a usual trial."""
         return self.slow_start(value) if self.slow_start else 0.0
+
+    def saved_by(self, value: str) -> frozenset[str]:
+        """Which of ``compute``, ``traffic``, ``sync``, ``launch`` a value saves."""
+        return frozenset(self.saves(value) if self.saves else self.answers.saves)
 
     def fits(self, facts: Facts) -> bool:
         """Whether it can be applied to this kind of program at all."""

@@ -170,7 +170,8 @@ def _open_values(change: Change, state: State) -> Iterator[tuple[str, float]]:
         elif before.decision in ("reverted", "probed", "kept"):
             if before.kept_before < state.kept and before.times < MOST_TRIES:
                 yield value, weight * AGAIN
-            weight *= AGAIN
+            if change.saves is None:
+                weight *= AGAIN
 
 
 def _per_risk(pick: Pick) -> float:

@@ -230,6 +230,17 @@ class ProcessLab:
 
     def recorded(self, configuration: Configuration) -> Diagnosed:
         """The diagnosis of a recording; undecided with the reason where there is none."""
+        try:
+            return self._recorded(configuration)
+        except TrialError as error:
+            if error.kind == "oom" and self._best is not None:
+                self._park()  # the best holds memory too: once more, alone
+                return self.recorded(configuration)
+            return Diagnosed(reason=f"no recording: {error.message}")
+        except BoundbyError as error:
+            return Diagnosed(reason=f"no recording: {error.message}")
+
+    def _recorded(self, configuration: Configuration) -> Diagnosed:
         process = self._open(configuration, "trace", observed=self._is_script)
         try:
             if self._is_script:
@@ -237,8 +248,6 @@ class ProcessLab:
                 return diagnose_run(process.folder / RECORDING)
             answer = process.ask("trace", self._limit(configuration))
             return diagnose_trace(answer["trace"], answer["step_ms"], answer["submit_ms"])
-        except (TrialError, BoundbyError) as error:
-            return Diagnosed(reason=f"no recording: {error.message}")
         finally:
             process.end()
 

@@ -10,6 +10,7 @@ import pytest
 from boundby.errors import BoundbyError, UsageError
 from boundby.experiment import gates
 from boundby.experiment.changes import BY_ID, CHANGES
+from boundby.experiment.changes.sdpa import core_of, one_layout
 from boundby.experiment.child import kind_of
 from boundby.experiment.program import gradients, make_program
 from boundby.experiment.reference import curve, make_reference, named
@@ -135,6 +136,34 @@ def test_attention_is_checked_over_layouts_in_one_process(core, word):
     asked.warm()
 
     assert asked.layouts()["layouts"].startswith(word)
+
+
+def test_one_layout_mends_a_kernel_that_takes_the_first_layout_for_the_next(monkeypatch):
+    import torch
+
+    planted = workload().cores["planted"]
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", planted)
+    seen = [torch.randn(2, 3, 8, 4).transpose(1, 2).requires_grad_() for _ in range(3)]
+
+    for value, word in (("default", "fail"), ("one-layout", "pass")):
+        planted.__self__.first = None
+        assert gates.judge_attention(core_of(None, value), seen).startswith(word)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1)])
+def test_a_gradient_comes_in_the_layout_of_the_output(order):
+    import torch
+
+    back = sorted(range(3), key=order.__getitem__)
+    given = torch.randn(2, 3, 5).permute(order).contiguous().permute(back).requires_grad_()
+    sent = torch.randn(2, 3, 5)
+    seen = []
+    between = given * 1
+    between.register_hook(seen.append)
+    one_layout().apply(between).backward(sent)
+
+    assert seen[0].stride() == given.stride()
+    assert torch.equal(given.grad, sent)
 
 
 def test_attention_too_large_for_its_formula_is_not_called_wrong():

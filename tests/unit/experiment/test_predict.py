@@ -46,6 +46,10 @@ def test_what_the_replay_calls_idle_has_no_prediction():
         ("cuda-graph", "step", DEVICE_BOUND, OFF_THE_POINT),
         ("compile-model", "default", DEVICE_BOUND, 1.0),
         ("compile-model", "default", HOST_BOUND, 1.0),
+        ("compile-model", "reduce-overhead", DEVICE_BOUND, OFF_THE_POINT),
+        ("compile-model", "reduce-overhead", HOST_BOUND, 1.0),
+        ("compile-model", "max-autotune-no-cudagraphs", DEVICE_BOUND, 1.0),
+        ("compile-model", "max-autotune-no-cudagraphs", HOST_BOUND, OFF_THE_POINT),
         ("cuda-graph", "step", Diagnosed(), 1.0),
     ],
 )
@@ -102,7 +106,7 @@ def test_a_graph_takes_the_graphs_out_of_compiled_code():
         ("fused-optimizer", (), ("true",)),
         ("thread-limit", (), ()),
         ("channels-last", (), ()),
-        ("sdpa", (), ("default", "flash", "efficient", "cudnn")),
+        ("sdpa", (), ("default", "one-layout", "flash", "efficient", "cudnn")),
         ("cuda-graph", (), ("step",)),
     ],
 )

@@ -8,6 +8,7 @@ from boundby.experiment.journal import Journal
 from boundby.experiment.lab import ProcessLab
 from boundby.experiment.process import Process, TrialError
 from boundby.experiment.settings import Settings
+from boundby.experiment.values import Diagnosed
 from boundby.experiment.wire import Request
 
 FILE = Path(__file__).with_name("workloads.py")
@@ -71,3 +72,44 @@ def test_a_script_is_recorded_by_the_observer_of_run(tmp_path):
     assert found.verdict == "undecided"
     assert "launch" in found.reason or "device" in found.reason
     assert list(tmp_path.rglob("trace.json"))
+
+
+class Held:
+    """The process of the best: as long as it lives there is no memory for another."""
+
+    def __init__(self, lab):
+        self.lab = lab
+
+    def end(self):
+        self.lab.asked.append("parked")
+
+
+class Full(ProcessLab):
+    """A device with room for one process."""
+
+    def __init__(self, settings, journal, kind):
+        super().__init__(settings, journal)
+        self.asked, self.kind = [], kind
+        self._best = Held(self)
+
+    def _recorded(self, configuration):
+        self.asked.append("recorded")
+        assert configuration == ()
+        if self._best is not None:
+            raise TrialError(self.kind, "no room")
+        return Diagnosed("memory-bound")
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "found"),
+    [
+        ("oom", ["recorded", "parked", "recorded"], Diagnosed("memory-bound")),
+        ("crash", ["recorded"], Diagnosed(reason="no recording: no room")),
+    ],
+)
+def test_a_recording_without_room_is_made_alone(tmp_path, kind, asked, found):
+    settings = Settings(str(SCRIPT))
+    lab = Full(settings, Journal(tmp_path, settings), kind)
+
+    assert lab.recorded(()) == found
+    assert lab.asked == asked

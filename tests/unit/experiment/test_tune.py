@@ -83,7 +83,7 @@ def test_after_a_wrong_kernel_the_next_one_is_tried(tmp_path):
     outcome = run(lab, tmp_path, only=("sdpa",))
     first = outcome.records[1]
 
-    assert trials(outcome)[:2] == [("sdpa=default", "rejected"), ("sdpa=flash", "kept")]
+    assert trials(outcome)[:2] == [("sdpa=default", "rejected"), ("sdpa=one-layout", "kept")]
     assert first["why"] == "attention alone: fail: grad of input 0"
     assert first["correct"] is False
 
@@ -94,7 +94,7 @@ def test_attention_that_is_wrong_under_bf16_alone_gives_way_to_the_next(tmp_path
             pairs = dict(configuration)
             if "bf16" in pairs and pairs["sdpa"] == "default":
                 return Trial(gate=replace(WRONG, layouts="fail: grad of input 0"))
-            if pairs.get("sdpa") == "flash":
+            if pairs.get("sdpa") == "one-layout":
                 return Trial("crash", "no such kernel")
             return super().trial(configuration, best)
 
@@ -107,7 +107,7 @@ def test_attention_that_is_wrong_under_bf16_alone_gives_way_to_the_next(tmp_path
         ("bf16=autocast", "failed"),
         ("bf16=autocast", "kept"),
     ]
-    assert outcome.configuration == (("sdpa", "efficient"), ("bf16", "autocast"))
+    assert outcome.configuration == (("sdpa", "flash"), ("bf16", "autocast"))
 
 
 def test_a_module_whose_gradient_fails_in_bf16_is_tried_in_float32(tmp_path):

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 CHOICES = ("selective", "blocks")
 """The one that computes less again first."""
-KEPT = ("mm", "addmm", "bmm", "_scaled_dot_product_flash_attention")
+KEPT = (
+    "mm",
+    "addmm",
+    "bmm",
+    "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_cudnn_attention",
+)
 """Operators whose results are kept in the selective form: the dear ones."""
 
 

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 GRAPHS = "reduce-overhead"
 TUNED = "max-autotune-no-cudagraphs"
+SAVES = {
+    "default": ("traffic", "launch"),
+    GRAPHS: ("launch",),
+    TUNED: ("compute", "traffic"),
+}
 PRIOR = {"default": 0.25, GRAPHS: 0.05, TUNED: 0.03}
 SLOW_S = {"default": 40.0, GRAPHS: 40.0, TUNED: 300.0}
 """Twelve blocks on an H200, cold: 35 s, 26 s and 287 s."""
@@ -64,6 +69,7 @@ CHANGE = Change(
     apply=apply,
     outside=outside,
     slow_start=lambda value: SLOW_S[value],
+    saves=lambda value: SAVES[value],
     patch=lambda value: (
         "model.compile()" if value == "default" else f'model.compile(mode="{value}")'
     ),

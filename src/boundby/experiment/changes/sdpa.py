@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from boundby.bench.framework import torch, torch_module
@@ -13,7 +14,10 @@ from boundby.prescribe.rule import Risk
 if TYPE_CHECKING:
     from boundby.experiment.build import Build
 
-CUDA = ("default", "flash", "efficient", "cudnn")
+ONE_LAYOUT = "one-layout"
+"""torch's own choice, with each gradient brought into the layout of its output first: a kernel
+that is right for one layout alone (cuDNN under torch 2.11) then never sees another."""
+CUDA = ("default", ONE_LAYOUT, "flash", "efficient", "cudnn")
 CPU = ("default",)
 BACKENDS = {
     "flash": "FLASH_ATTENTION",
@@ -60,6 +64,9 @@ def core_of(workload: Any, value: str) -> Callable[..., Any]:  # noqa: ANN401 --
     if value == "default":
         chosen: Callable[..., Any] = functional.scaled_dot_product_attention
         return chosen
+    if value == ONE_LAYOUT:
+        apply = one_layout().apply
+        return lambda q, k, v: apply(functional.scaled_dot_product_attention(q, k, v))
     attention = torch_module("nn.attention")
     backend = getattr(attention.SDPBackend, BACKENDS[value])
 
@@ -70,10 +77,43 @@ def core_of(workload: Any, value: str) -> Callable[..., Any]:  # noqa: ANN401 --
     return core
 
 
+@lru_cache(maxsize=1)
+def one_layout() -> Any:  # noqa: ANN401 -- a class of torch
+    """An identity that hands its gradient on in the layout of its input."""
+
+    class OneLayout(torch().autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, out: Any) -> Any:  # noqa: ANN401 -- tensors
+            ctx.order = sorted(range(out.dim()), key=out.stride, reverse=True)
+            return out.view_as(out)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:  # noqa: ANN401 -- tensors
+            back = sorted(range(grad.dim()), key=ctx.order.__getitem__)
+            return grad.permute(ctx.order).contiguous().permute(back)
+
+    return OneLayout
+
+
 def by_formula(q: Any, k: Any, v: Any) -> Any:  # noqa: ANN401 -- tensors
     """Attention as it is defined, which every function is held against."""
     scores = q @ k.transpose(-2, -1) / float(q.shape[-1]) ** 0.5
     return torch().softmax(scores, -1) @ v
+
+
+ONE_LAYOUT_PATCH = """\
+class OneLayout(torch.autograd.Function):      # the gradient in the layout of the output
+    @staticmethod
+    def forward(ctx, out):
+        ctx.order = sorted(range(out.dim()), key=out.stride, reverse=True)
+        return out.view_as(out)
+
+    @staticmethod
+    def backward(ctx, grad):
+        back = sorted(range(grad.dim()), key=ctx.order.__getitem__)
+        return grad.permute(ctx.order).contiguous().permute(back)
+
+y = OneLayout.apply(F.scaled_dot_product_attention(q, k, v))"""
 
 
 def patch(value: str) -> str:
@@ -85,6 +125,8 @@ def patch(value: str) -> str:
     plain = "y = F.scaled_dot_product_attention(q, k, v)"
     if value == "default":
         return plain
+    if value == ONE_LAYOUT:
+        return ONE_LAYOUT_PATCH
     name = BACKENDS[value]
     return f"with torch.nn.attention.sdpa_kernel(SDPBackend.{name}):\n    {plain}"
 
