@@ -11,11 +11,14 @@ from boundby.cli.output import Output, keep_apart, output_options, peak_option
 from boundby.cli.trace import Told, milliseconds
 from boundby.errors import UsageError
 
+LONGEST_HEADER = 1 << 16
+
 
 @click.command(
     epilog=examples(
         "boundby report trace.json.gz -o report.html",
         "boundby report boundby_runs/train -o report.html",
+        "boundby report boundby_runs/tune-1 -o tuned.html",
         "boundby report memory.pickle -o memory.html",
     )
 )
@@ -26,9 +29,9 @@ from boundby.errors import UsageError
 def command(*, output: Output, recording: str, step_ms: float | None, peak: str | None) -> int:
     """Draw what was recorded as one page.
 
-    RECORDING is a trace, a folder of traces, the folder of a run, an export of Nsight Systems, a
-    table of Nsight Compute, a memory snapshot or a log with an out-of-memory message. What it is
-    is told by its content.
+    RECORDING is a trace, a folder of traces, the folder of a run, the journal of a tuning run, an
+    export of Nsight Systems, a table of Nsight Compute, a memory snapshot or a log with an
+    out-of-memory message. What it is is told by its content.
 
     The page is one file that loads nothing: -o report.html. With .perfetto.json the recording is
     written as a trace with what boundby found beside it, for ui.perfetto.dev. Other forms are
@@ -36,6 +39,11 @@ def command(*, output: Output, recording: str, step_ms: float | None, peak: str 
     """
     keep_apart(output, [recording])
     path = Path(recording)
+    if is_journal(path):
+        from boundby.cli.tune import report_journal
+
+        report_journal(path, output)
+        return 0
     if is_run(path):
         from boundby.cli.run import report_run
 
@@ -50,6 +58,19 @@ def command(*, output: Output, recording: str, step_ms: float | None, peak: str 
         memory_answers.answer(recording, memory_answers.Request(), output, one_of_many=False)
         return 0
     return _trace(recording, step_ms, peak, output)
+
+
+def is_journal(path: Path) -> bool:
+    """Whether a file, or one of that name in a folder, is the journal of a tuning run."""
+    from boundby.experiment.journal import FILE
+    from boundby.experiment.records import is_header
+
+    file = path / FILE if path.is_dir() else path
+    try:
+        with file.open("rb") as lines:
+            return is_header(lines.readline(LONGEST_HEADER))
+    except OSError:
+        return False
 
 
 def is_run(path: Path) -> bool:

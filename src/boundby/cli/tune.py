@@ -78,6 +78,15 @@ def command(*, output: Output, what: str, arguments: tuple[str, ...], **asked: A
     return 0
 
 
+def report_journal(path: Path, output: Output) -> None:
+    """Write what a journal tells, without running anything."""
+    from boundby.experiment.ending import read_outcome
+
+    if output.form == "perfetto":
+        raise UsageError(f"{path}: a tuning run has no timeline", "write .html, .md or .json")
+    output.write(_text(read_outcome(path), output))
+
+
 def _settings(target: str, arguments: tuple[str, ...], asked: dict[str, Any]) -> Settings:
     from boundby.experiment.changes import named
     from boundby.experiment.settings import Settings

@@ -1,19 +1,36 @@
-"""When to stop, and what to say then."""
+"""When to stop, and what a journal says then."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from boundby.errors import CannotTellError
 from boundby.experiment.choose import Pick, State, choose
-from boundby.experiment.journal import Journal
-from boundby.experiment.outcome import Outcome, Record, gain_of, patch_of
+from boundby.experiment.journal import FILE, VERSION, Journal, read_journal
+from boundby.experiment.outcome import BASELINE, Outcome, Record, gain_of, patch_of
 from boundby.experiment.settings import LEAST_S, Settings
 from boundby.experiment.turns import precision_of
 from boundby.experiment.values import Configuration, Facts
 from boundby.roofline.devices import match_device
 
+UNENDED = "it did not come to its end, or still runs"
 PEAK_OF = {"bf16 parameters": "bfloat16"}
 TERA = 1e12
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a run says of itself; its records say the rest (see ``Outcome``)."""
+
+    target: str
+    arguments: tuple[str, ...]
+    facts: Facts
+    ended: str
+    journal: str
+    seconds: float
+    notes: tuple[str, ...]
 
 
 class Budget:
@@ -57,24 +74,95 @@ class Budget:
 
 def conclude(journal: Journal, settings: Settings, state: State, budget: Budget) -> Outcome:
     """The outcome of a run, on the numbers of this machine."""
-    records = [each for each in journal.records if each["kind"] != "probe"]
-    starts = [at for at, each in enumerate(records) if each["kind"] == "baseline"]
+    return outcome_of(
+        Outline(
+            target=settings.target,
+            arguments=settings.arguments,
+            facts=state.facts,
+            ended=budget.ended,
+            journal=str(journal.folder),
+            seconds=budget.seconds,
+            notes=tuple(journal.notes),
+        ),
+        journal.records,
+    )
+
+
+def read_outcome(path: Path) -> Outcome:
+    """The outcome that a journal tells by itself: of its last run, whether that ended or not.
+
+    Args:
+        path: The file, or its folder.
+
+    Raises:
+        CannotTellError: It holds no baseline.
+        UsageError: It is no journal.
+        OSError: It cannot be read.
+    """
+    file = path / FILE if path.is_dir() else path
+    kept = read_journal(file)
+    baselines = [each for each in kept.records if each["kind"] == BASELINE]
+    if kept.header is None or not baselines:
+        raise CannotTellError(
+            f"{file} holds no baseline: nothing was measured",
+            f"boundby tune {kept.header['target'] if kept.header else 'WORKLOAD'}",
+        )
+    if kept.header["version"] != VERSION:
+        raise CannotTellError(
+            f"{file} is a journal of version {kept.header['version']}",
+            f"read it with the boundby that wrote it; this one knows version {VERSION}",
+        )
+    is_whole = len(kept.endings) == len(baselines)
+    unended: Record = {"why": UNENDED, "seconds": spent(kept.records)}
+    ending = kept.endings[-1] if is_whole else unended
+    return outcome_of(
+        Outline(
+            target=kept.header["target"],
+            arguments=tuple(kept.header["arguments"]),
+            facts=facts_in(baselines[-1], kept.programs[-1] if kept.programs else {}),
+            ended=ending["why"],
+            journal=str(path),
+            seconds=ending["seconds"],
+            notes=kept.notes,
+        ),
+        kept.records,
+    )
+
+
+def facts_in(baseline: Record, program: Record) -> Facts:
+    """What a journal knows of the program it is of."""
+    caliber = dict(baseline.get("caliber") or {})
+    return Facts(
+        kind=program.get("program", "workload"),
+        device_name=caliber.get("device") or "",
+        memory_bytes=program.get("memory_bytes"),
+        batch=program.get("batch"),
+        caliber=caliber,
+        flops=program.get("flops"),
+    )
+
+
+def spent(records: Sequence[Record]) -> float:
+    """Seconds of the trials of the last run."""
+    starts = [at for at, each in enumerate(records) if each["kind"] == BASELINE]
+    return float(sum(each.get("seconds") or 0.0 for each in records[starts[-1] :]))
+
+
+def outcome_of(outline: Outline, every: Sequence[Record]) -> Outcome:
+    """What the records of a journal add up to, for its last run."""
+    records = [each for each in every if each["kind"] != "probe"]
+    starts = [at for at, each in enumerate(records) if each["kind"] == BASELINE]
     of_run = records[starts[-1] :]
-    kept = [each for each in of_run if each["decision"] in ("baseline", "kept")]
+    best = [each for each in of_run if each["decision"] in (BASELINE, "kept")][-1]
+    configuration = tuple((str(name), str(value)) for name, value in best["configuration"])
     return Outcome(
-        target=settings.target,
-        arguments=settings.arguments,
-        facts=state.facts,
-        records=tuple(journal.records),
+        **vars(outline),
+        records=tuple(every),
         baseline=of_run[0],
-        best=kept[-1],
-        configuration=state.best,
-        patch=patch_of(state.best),
-        ended=budget.ended,
-        journal=str(journal.folder),
-        seconds=budget.seconds,
-        notes=tuple(journal.notes),
-        mfu=mfu(state.facts, state.best, kept[-1]),
+        best=best,
+        configuration=configuration,
+        patch=patch_of(configuration),
+        mfu=mfu(outline.facts, configuration, best),
         gain=gain_of(of_run),
         run=tuple(of_run),
     )

@@ -9,17 +9,39 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from boundby.errors import BoundbyError, UsageError
-from boundby.experiment.records import Record, is_header, record_in
+from boundby.experiment.records import END, PROGRAM, Record, is_header, record_in
 from boundby.experiment.settings import Settings
+from boundby.experiment.values import Facts
 
 FILE = "journal.jsonl"
 VERSION = 1
+TORN = "the last record was torn when its writer was killed: dropped"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a journal holds.
+
+    Attributes:
+        header: What it is of; None where nothing was written yet.
+        records: Every record of a trial, in order.
+        programs, endings: What each run wrote at its start and, where it came to it, at its end.
+        notes: What was wrong with it.
+        torn: Bytes at the end that are no whole line.
+    """
+
+    header: Record | None
+    records: tuple[Record, ...]
+    programs: tuple[Record, ...]
+    endings: tuple[Record, ...]
+    notes: tuple[str, ...]
+    torn: int
 
 
 class Journal:
@@ -27,28 +49,29 @@ class Journal:
 
     Attributes:
         folder: Where it lies.
-        records: All that was written, the header apart.
+        records: All that was written of trials.
         notes: What was wrong with it when it was opened.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
-        self.notes: list[str] = []
         self._path = folder / FILE
         header = header_of(settings)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            found = self._read()
-            first = next(found, None)
-            if first is None:
+            found = read_journal(self._path)
+            if found.header is None:
                 self._write(header)
             else:
-                _same_program(self.folder, first, header)
-            self.records: list[Record] = list(found)
+                _same_program(self.folder, found.header, header)
+            if found.torn:
+                os.truncate(self._path, self._path.stat().st_size - found.torn)
         except OSError as error:
             raise BoundbyError(
                 f"{folder}: cannot keep a journal: {error.strerror}", "name another --journal"
             ) from None
+        self.records: list[Record] = list(found.records)
+        self.notes = list(found.notes)
 
     @property
     def is_resumed(self) -> bool:
@@ -61,6 +84,27 @@ class Journal:
         Raises:
             BoundbyError: The disk is full, or the folder went away.
         """
+        self._write_or_tell(record)
+        self.records.append(record)
+
+    def begin(self, facts: Facts) -> None:
+        """Write what reports need to know of the program beside its trials.
+
+        Raises:
+            BoundbyError: The disk is full, or the folder went away.
+        """
+        known = {"batch": facts.batch, "flops": facts.flops, "memory_bytes": facts.memory_bytes}
+        self._write_or_tell({"kind": PROGRAM, "program": facts.kind, **known})
+
+    def end(self, why: str, seconds: float) -> None:
+        """Write that this run came to its end.
+
+        Raises:
+            BoundbyError: The disk is full, or the folder went away.
+        """
+        self._write_or_tell({"kind": END, "why": why, "seconds": seconds})
+
+    def _write_or_tell(self, record: Record) -> None:
         try:
             self._write(record)
         except OSError as error:
@@ -68,7 +112,6 @@ class Journal:
                 f"{self._path}: cannot write: {error.strerror}",
                 "make room, then run the same command again: it takes up from here",
             ) from None
-        self.records.append(record)
 
     def trial_folder(self, name: str) -> Path:
         """A folder for one process that no other has."""
@@ -85,28 +128,37 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
 
-    def _read(self) -> Iterator[Record]:
-        """The header and every record; nothing is changed in a file that is no journal."""
-        raw = self._path.read_bytes() if self._path.is_file() else b""
-        if not raw:
-            return
-        whole, _, torn = raw.rpartition(b"\n")
-        head, *lines = whole.splitlines() or [b""]
-        if not is_header(head):
-            raise UsageError(
-                f"{self._path} is no journal of boundby; it was left as it is",
-                "name another --journal folder",
-            )
-        yield json.loads(head)
-        if torn:
-            self.notes.append("the last record was torn when its writer was killed: dropped")
-            os.truncate(self._path, len(raw) - len(torn))
-        for number, line in enumerate(lines, start=2):
-            record = record_in(line)
-            if record is None:
-                self.notes.append(f"line {number} of the journal is no record of a trial: left out")
-            else:
-                yield record
+
+def read_journal(path: Path) -> Kept:
+    """What a journal holds; it is left as it is.
+
+    Raises:
+        UsageError: The file is no journal.
+        OSError: It cannot be read.
+    """
+    raw = path.read_bytes() if path.is_file() else b""
+    if not raw:
+        return Kept(None, (), (), (), (), 0)
+    whole, _, torn = raw.rpartition(b"\n")
+    head, *lines = whole.splitlines() or [b""]
+    if not is_header(head):
+        raise UsageError(
+            f"{path} is no journal of boundby; it was left as it is",
+            "name another --journal folder",
+        )
+    notes = [TORN] if torn else []
+    found = [(number, record_in(line)) for number, line in enumerate(lines, start=2)]
+    notes += [
+        f"line {number} of the journal is no record of a trial: left out"
+        for number, record in found
+        if record is None
+    ]
+    records = [record for _, record in found if record is not None]
+    programs, endings = (
+        tuple(each for each in records if each["kind"] == kind) for kind in (PROGRAM, END)
+    )
+    trials = tuple(each for each in records if each["kind"] not in (PROGRAM, END))
+    return Kept(json.loads(head), trials, programs, endings, tuple(notes), len(torn))
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 -- any plain value

@@ -9,10 +9,14 @@ import msgspec
 from boundby.experiment.values import Decision
 
 Record = dict[str, Any]
+PROGRAM, END = "program", "end"
+"""Records of a run beside those of its trials: what it is of, and why it came to its end."""
 
 
 class _Header(msgspec.Struct, tag_field="kind", tag="header"):
     version: int
+    target: str
+    arguments: list[str]
 
 
 class _Ratio(msgspec.Struct):
@@ -48,14 +52,29 @@ class _Baseline(_Trial):
     step_ms: float
 
 
+class _Program(msgspec.Struct, tag_field="kind", tag=PROGRAM):
+    program: Literal["workload", "script"]
+    batch: int | None
+    flops: float | None
+    memory_bytes: int | None
+
+
+class _End(msgspec.Struct, tag_field="kind", tag=END):
+    why: str
+    seconds: float
+
+
+KINDS = (_Trial, _Baseline, _Program, _End)
+
+
 def is_header(line: bytes) -> bool:
-    """Whether a line is the header of a journal, of any version."""
+    """Whether a line is the header of a journal."""
     return _decoded(line, _Header) is not None
 
 
 def record_in(line: bytes) -> Record | None:
     """The record a line holds; None where it is no record, or lacks a field that is read back."""
-    if _decoded(line, _Trial) is None and _decoded(line, _Baseline) is None:
+    if all(_decoded(line, kind) is None for kind in KINDS):
         return None
     found: Record = msgspec.json.decode(line)
     return found

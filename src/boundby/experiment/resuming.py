@@ -38,6 +38,7 @@ def begin(lab: Lab, journal: Journal, say: Say) -> State:
             "run it alone first; the journal keeps what it printed",
         )
     lab.keep()
+    journal.begin(facts)
     before = list(journal.records)
     resumed = best_in(before)
     diagnosed = NOT_DIAGNOSED if resumed else lab.diagnose(())

@@ -49,6 +49,7 @@ def tune(lab: Lab, journal: Journal, settings: Settings, say: Say) -> Outcome:
             say(f"  {decision}: {why}")
     finally:
         lab.close()
+    journal.end(budget.ended, budget.seconds)
     return conclude(journal, settings, state, budget)
 
 

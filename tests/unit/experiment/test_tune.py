@@ -170,7 +170,9 @@ def test_records_are_plain_json_with_the_promised_keys(tmp_path):
 
     assert all(keys <= each.keys() for each in outcome.records)
     lines = (tmp_path / "journal.jsonl").read_text("ascii").splitlines()
-    assert [json.loads(each) for each in lines[1:]] == json.loads(json.dumps(outcome.records))
+    kept = [json.loads(each) for each in lines]
+    assert [kept[at]["kind"] for at in (0, 1, -1)] == ["header", "program", "end"]
+    assert kept[2:-1] == json.loads(json.dumps(outcome.records))
     points = path_points(outcome.run)
     assert [each["change"] for each in points] == ["baseline", "sdpa"]
     assert points[1]["decision"] == "kept"
