@@ -11,6 +11,7 @@ OUT gets ``run.json`` with all numbers, and the recordings.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import shutil
@@ -28,8 +29,8 @@ PROGRAMS = HERE / "tests" / "programs"
 LIMIT_S = 100.0
 NEAR = 0.15
 """A prediction this close to the measured interval is met."""
-PAIRS = 60
-PAIR_STEPS = 20
+PAIRS = 200
+PAIR_STEPS = 5
 """Short and many: host times drift within seconds."""
 
 
@@ -156,7 +157,7 @@ def against_twin(
 
 
 def overhead() -> dict[str, Any]:
-    """Steps with the marks of the clean pass against steps without, in pairs."""
+    """Steps with the marks of the clean pass against steps without, in pairs; their own time."""
     import torch
 
     sys.path.insert(0, str(PROGRAMS))
@@ -183,6 +184,8 @@ def overhead() -> dict[str, Any]:
         torch.cuda.synchronize()
         return (time.perf_counter() - begin) * 1e3 / PAIR_STEPS
 
+    gc.collect()
+    gc.disable()
     ratios, without = [], []
     for _ in range(PAIRS):
         before = run()
@@ -191,7 +194,39 @@ def overhead() -> dict[str, Any]:
         optimizers.install()
         ratios.append((before + run()) / 2 / without[-1])
     name = observer._pass.name if observer._pass else None  # noqa: SLF001
-    return {"step_ms": median(without), "ratio": median(ratios), "ratios": ratios, "pass": name}
+    return {
+        "step_ms": median(without),
+        "ratio": median(ratios),
+        "ratio_95": interval(ratios),
+        "pairs": PAIRS,
+        "pass": name,
+        "marks_us": marks_us(optimizers, step),
+    }
+
+
+def interval(values: list[float]) -> tuple[float, float]:
+    """95% interval of the median, by the order of the values (binomial, normal approximation)."""
+    ranked, half = sorted(values), 0.98 * len(values) ** 0.5
+    low, high = int(len(values) / 2 - half), int(len(values) / 2 + half)
+    return ranked[max(low, 0)], ranked[min(high, len(values) - 1)]
+
+
+def marks_us(optimizers: Any, step: Any) -> float:  # noqa: ANN401 -- the observer's, a function
+    """Host time of the marks of a step, the median of some."""
+    taken: list[int] = []
+    real = optimizers._after_step  # noqa: SLF001
+
+    def watched(*arguments: Any) -> None:  # noqa: ANN401 -- torch's
+        begin = time.perf_counter_ns()
+        real(*arguments)
+        taken.append(time.perf_counter_ns() - begin)
+
+    optimizers.remove()
+    optimizers._after_step = watched  # noqa: SLF001
+    optimizers.install()
+    for _ in range(PAIRS):
+        step()
+    return median(taken) / 1e3
 
 
 def out_of_memory(out: Path) -> dict[str, Any]:

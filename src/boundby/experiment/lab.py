@@ -152,36 +152,52 @@ class ProcessLab:
     ) -> Trial:
         """Time a gated candidate: alone, in turns with the best, or after it."""
         count = block(process.ask("warm", limit)["step_ns"])
-        each = found.samples or 1
-        if best is None:
-            self._taken = [sample(process, count, each, limit) for _ in range(PAIRS)]
-            return timed(found, self._taken, each)
-        if self._alone and self._samples:
-            self._taken = [sample(process, count, each, limit) for _ in range(PAIRS)]
-            ratio = separate_ratio(self._taken, self._samples)
-            return replace(timed(found, self._taken, each), ratio=ratio, effect=judge(ratio, 1e6))
-        taken = self._turns((process, count, each), best, limit)
+        side: Side = process, count, found.samples or 1
+        if best is None or (self._alone and self._samples):
+            return self._apart(found, side, limit)
+        try:
+            taken = self._turns(side, best, limit)
+        except TrialError as error:
+            if error.kind != "oom" or process.is_over or not self._samples:
+                raise
+            self._park()  # no room for both: the best is what it was when it was measured last
+            return self._apart(found, side, limit)
         self._taken = taken[0]
         compared = judge_pairs(*taken)
         return replace(
-            timed(found, taken[0], each),
+            timed(found, taken[0], side[2]),
             ratio=compared.clocks[0].ratio,
             effect=compared.effect,
             against_ms=median(taken[1]) * (self._samples_of(best) or 1) / 1e6,
             interleaved=True,
         )
 
+    def _apart(self, found: Trial, side: Side, limit: float) -> Trial:
+        """Time a candidate alone, and hold it against what the best took when it was measured."""
+        process, count, each = side
+        self._taken = [sample(process, count, each, limit) for _ in range(PAIRS)]
+        alone = timed(found, self._taken, each)
+        if not self._samples:
+            return alone
+        ratio = separate_ratio(self._taken, self._samples)
+        return replace(alone, ratio=ratio, effect=judge(ratio, 1e6))
+
     def _turns(
         self, side: Side, best: Configuration, limit: float, *, again: bool = True
     ) -> tuple[list[float], list[float]]:
-        """Blocks of the candidate and the best; a best that has ended meanwhile starts again."""
+        """Blocks of the candidate and the best; a best that has ended meanwhile starts again.
+
+        Raises:
+            TrialError: Either failed; of kind ``oom`` also where both do not fit.
+        """
         if self._best is None:
-            self._best = self._warmed(best)
+            self._best = self._open(best, "best")
+            self._best.ask("warm", self._limit(best))
         try:
             count = block(self._best.ask("warm", limit)["step_ns"])
             return in_turns((side, (self._best, count, self._samples_of(best) or 1)), limit)
-        except TrialError:
-            if not self._best.is_over or not again:
+        except TrialError as error:
+            if error.kind == "oom" or not self._best.is_over or not again:
                 raise
             self._park()
             return self._turns(side, best, limit, again=False)
@@ -265,11 +281,6 @@ class ProcessLab:
         if self._best is not None:
             self._best.end()
             self._best = None
-
-    def _warmed(self, configuration: Configuration) -> Process:
-        process = self._open(configuration, "best")
-        process.ask("warm", self._limit(configuration))
-        return process
 
     def _unchanged(self, configuration: Configuration, seed: int) -> Process:
         """The judge: with all the memory there is."""

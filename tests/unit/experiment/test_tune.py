@@ -196,7 +196,9 @@ def test_processes_are_ended_when_the_user_interrupts(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(lab, tmp_path, say=say)
     assert lab.closed
-    assert (tmp_path / "journal.jsonl").read_text("ascii").count("\n") == 2
+    lines = (tmp_path / "journal.jsonl").read_text("ascii").splitlines()
+    kinds = [json.loads(each)["kind"] for each in lines]
+    assert kinds == ["header", "program", "baseline"]
 
 
 def test_a_journal_is_taken_up_with_its_best_measured_again(tmp_path):
