@@ -10,33 +10,53 @@ from boundby.report.layout import Line, Space, Span
 
 Point = dict[str, Any]
 GIB = 1 << 30
-LEAST_BAR = 6
-NAME, DECISION, FIGURE = 30, 10, 10
+LEAST_BAR = 4
+"""Of fewer characters, bars say nothing: then figures stand alone."""
+NAME, DECISION, FIGURE, GAP = 30, 10, 10, 2
 MARKS = {"baseline": "", "kept": "strong", "rejected": "warning", "failed": "warning"}
 
 
 def picture(points: Sequence[Point], space: Space) -> list[Line]:
-    """One line a trial: what, decision, step time and peak memory with a bar each."""
+    """One line a trial: decision, step time, throughput where the batch changed, peak memory."""
     name = min(NAME, max((len(title(each)) for each in points), default=0) + 1)
-    room = space.width - name - DECISION - 2 * FIGURE - 3
-    bar = max(room // 2, LEAST_BAR)
-    head = f"{'change':<{name}}{'':<{DECISION}}{'step':<{FIGURE + bar + 2}}peak memory"
-    rows: list[Line] = [(Span(head, "dim"),)]
-    steps = [each["step_ms"] for each in points]
-    peaks = [each["peak_bytes"] for each in points]
-    for each, step, peak in zip(points, steps, peaks, strict=True):
-        style = MARKS.get(each["decision"], "dim")
+    rates = _rates(points)
+    room = space.width - name - DECISION - (3 if rates else 2) * FIGURE - GAP
+    bar = room // 2 if room // 2 >= LEAST_BAR else 0
+    wide = bar + GAP if bar else 0
+    head = f"{'change':<{name}}{'':<{DECISION}}{'step':<{FIGURE + wide}}"
+    head += f"{'samples/s':<{FIGURE}}" if rates else ""
+    rows: list[Line] = [(Span(f"{head}peak memory", "dim"),)]
+    steps, peaks = ([each[key] for each in points] for key in ("step_ms", "peak_bytes"))
+    for number, (each, step, peak) in enumerate(zip(points, steps, peaks, strict=True)):
         shown = title(each)[: name - 1]
         rows.append(
             (
-                Span(f"{shown:<{name}}{each['decision']:<{DECISION}}", style),
+                Span(
+                    f"{shown:<{name}}{each['decision']:<{DECISION}}",
+                    MARKS.get(each["decision"], "dim"),
+                ),
                 Span(f"{numbers.ms(step) if step else '-':<{FIGURE}}"),
-                Span(f"{_bar(step, steps, bar, space):<{bar + 2}}", "host"),
+                Span(f"{_bar(step, steps, bar, space):<{wide}}", "host"),
+                Span(f"{rates[number]:<{FIGURE}}" if rates else ""),
                 Span(f"{size(peak):<{FIGURE}}"),
                 Span(_bar(peak, peaks, bar, space), "device"),
             )
         )
     return rows
+
+
+def _rates(points: Sequence[Point]) -> list[str]:
+    """Samples a second of each trial; none where every step has as many samples."""
+    shares = {
+        round(each["step_ms"] * each["samples_per_s"] / 1e3)
+        for each in points
+        if each["step_ms"] and each["samples_per_s"]
+    }
+    if len(shares) < 2:  # noqa: PLR2004 -- one batch size
+        return []
+    return [
+        numbers.number(each["samples_per_s"]) if each["samples_per_s"] else "-" for each in points
+    ]
 
 
 def title(point: Point) -> str:
@@ -57,6 +77,6 @@ def size(count: float | None) -> str:
 
 def _bar(value: float | None, every: Sequence[float | None], width: int, space: Space) -> str:
     most = max((each for each in every if each is not None), default=0.0)
-    if value is None or not most:
+    if value is None or not most or not width:
         return ""
     return space.full * round(width * value / most) or space.sliver

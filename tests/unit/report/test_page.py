@@ -231,8 +231,9 @@ def test_trials_are_charts_and_a_table():
     assert [row["text"] for row in charts["trial-steps"]["rows"]] == ["4.05 ms", "2.50 ms  kept"]
     assert [row["text"] for row in charts["trial-memory"]["rows"]] == ["2.00 GiB"]
     (table,) = (block for block in made.blocks if block["kind"] == "table")
-    assert [[cell.text for cell in row][:4] for row in table["rows"]][2] == [
+    assert [[cell.text for cell in row][:5] for row in table["rows"]][2] == [
         "bf16",
+        "-",
         "-",
         "-",
         "dropped",

@@ -27,6 +27,7 @@ from boundby.report.page.parts import (
 HEADS = (
     Head("trial", "name"),
     Head("step"),
+    Head("samples/s"),
     Head("peak memory"),
     Head("kept", "text"),
     Head("why", "text"),
@@ -44,6 +45,7 @@ class Trial:
         peak_bytes: Most device memory in use; None where it was not measured.
         kept: Whether the change was kept; None where that is no question.
         why: Why it was kept or dropped, in a sentence.
+        samples_per_s: Measured throughput; None where it was not measured.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Trial:
     peak_bytes: int | None
     kept: bool | None = None
     why: str = ""
+    samples_per_s: float | None = None
 
 
 def trials_panel(trials: Sequence[Trial], charts: dict[str, Any]) -> Panel:
@@ -73,8 +76,17 @@ def trials_panel(trials: Sequence[Trial], charts: dict[str, Any]) -> Panel:
         "GiB at the peak",
         lambda value: size_text(value * GIB),
     )
+    rate = _bars(
+        "trial-rate",
+        trials,
+        lambda t: t.samples_per_s,
+        "samples a second",
+        lambda value: f"{numbers.number(value)}/s",
+    )
+    drawn = [("Step time", step), ("Peak memory", peak)]
+    drawn += [("Throughput", rate)] if rate[1] is not None else []
     blocks = []
-    for name, (identity, spec) in (("Step time", step), ("Peak memory", peak)):
+    for name, (identity, spec) in drawn:
         if spec is None:
             blocks.append([heading(name), missing(f"{name}: no trial measured it.")])
             continue
@@ -119,6 +131,7 @@ def _table(trials: Sequence[Trial]) -> Block:
         (
             named(trial.name),
             figure(trial.step_ms, numbers.ms(trial.step_ms)),
+            figure(trial.samples_per_s, numbers.number(trial.samples_per_s)),
             figure(
                 trial.peak_bytes, "" if trial.peak_bytes is None else size_text(trial.peak_bytes)
             ),

@@ -72,7 +72,14 @@ def _verdict(outcome: Outcome) -> Panel:
 
 def _trial(record: Record) -> Trial:
     kept = None if record["kind"] == "baseline" else record["decision"] == "kept"
-    return Trial(title(record), record["step_ms"], record["peak_bytes"], kept, record["why"] or "")
+    return Trial(
+        title(record),
+        record["step_ms"],
+        record["peak_bytes"],
+        kept,
+        record["why"] or "",
+        record["samples_per_s"],
+    )
 
 
 def _predictions(outcome: Outcome) -> Block:
