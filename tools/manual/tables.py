@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from boundby.memory.composition import BASES, HELD, Part
 from boundby.memory.recipes import RECIPES
-from tools.manual import roofs, trust
+from tools.manual import roofs, trust, tuned
 from tools.manual.blocks import DOCS, written_pages
 
 TABLE = re.compile(r"^<!-- table: (\w+) -->\n(?:\|.*\n)+", re.MULTILINE)
@@ -51,11 +51,17 @@ def accuracy() -> str:
     return trust.table((DOCS / "accuracy.md").read_text("utf-8"))
 
 
+def tuning() -> str:
+    """The trials of the example on an H200."""
+    return _drawn(tuned.HEADS, tuned.rows())
+
+
 TABLES = {
     "accuracy": accuracy,
     "composition": composition,
     "recipes": recipes,
     "roofline": roofs.table,
+    "tuning": tuning,
 }
 
 

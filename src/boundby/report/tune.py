@@ -60,6 +60,13 @@ def result(outcome: Outcome) -> str:
     return f"{outcome.gain:.2f}x the throughput: {rate(before)} -> {rate(after)}"
 
 
+def cost(outcome: Outcome) -> str:
+    """Peak memory before and after, and the share of the device's peak at the end."""
+    peaks = (size(each["peak_bytes"]) for each in (outcome.baseline, outcome.best))
+    used = f"; MFU {outcome.mfu:.0%}" if outcome.mfu is not None else ""
+    return f"peak memory {' -> '.join(peaks)}{used}"
+
+
 def rate(record: Record) -> str:
     """Samples a second; the step time where samples are unknown."""
     if record["samples_per_s"] is not None:
@@ -124,15 +131,12 @@ def notes(outcome: Outcome) -> list[str]:
 
 
 def _head(outcome: Outcome, width: int) -> list[Line]:
-    best, baseline = outcome.best, outcome.baseline
-    memory = f"peak memory {size(baseline['peak_bytes'])} -> {size(best['peak_bytes'])}"
-    used = f"; MFU {outcome.mfu:.0%}" if outcome.mfu is not None else ""
     trials = sum(each["kind"] == "trial" for each in outcome.run)
     spent = f"{plural(trials, 'trial')} in {outcome.seconds / 60:.1f} minutes: {outcome.ended}"
     named = sanitize.visible(" ".join((outcome.target, *outcome.arguments)))
     return [
         *section("tune", [line(result(outcome), "class")]),
-        *section("", paragraph(f"{memory}{used}", width)),
+        *section("", paragraph(cost(outcome), width)),
         *section("program", paragraph(f"{named}; {where(outcome)}", width, "dim")),
         *section("ended", paragraph(spent, width)),
     ]

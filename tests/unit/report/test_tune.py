@@ -85,7 +85,7 @@ def test_throughput_stands_beside_the_step_where_the_batch_changed(outcome, noth
     text = tune.render(outcome, Look())
     row = next(row for row in text.splitlines() if row.strip().startswith("larger-batch 32"))
 
-    assert row.replace("#", "").split() == "larger-batch 32 kept 51.2 ms 625 8.00 GiB".split()
+    assert " ".join(row.replace("#", "").split()) == "larger-batch 32 kept 51.2 ms 625 8.00 GiB"
     assert "samples/s   peak" not in tune.render(nothing, Look())
 
 
@@ -107,6 +107,7 @@ def test_markdown_holds_the_same_numbers(outcome):
     text = tune_markdown.render(outcome)
 
     assert text.startswith("# 3.00x the throughput: 250 samples/s -> 750 samples/s\n")
+    assert "\nPeak memory 2.00 GiB -> 8.00 GiB.\n" in text
     assert "| larger-batch 32 | kept | 51.2 ms | 625 | 8.00 GiB |" in text
     assert "batch_size = 32" in text
 
