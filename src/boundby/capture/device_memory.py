@@ -25,22 +25,35 @@ def pace_of(diagnosis: Diagnosis | None) -> Pace | None:
     return Pace(diagnosis.verdict.name, diagnosis.device.busy_share_unprofiled)
 
 
+def score_sizes_of(diagnosis: Diagnosis | None) -> tuple[int, ...]:
+    """Bytes of the score matrices that attention writes out; empty where the run cannot tell."""
+    if diagnosis is None or diagnosis.roofline is None:
+        return ()
+    return tuple(size for waste in diagnosis.roofline.wastes for size in waste.score_sizes)
+
+
 def read_device_memory(
-    run: LiveRun, pace: Pace | None
+    run: LiveRun, diagnosis: Diagnosis | None
 ) -> tuple[DeviceMemory | None, tuple[str, ...]]:
     """The verdict, and what went wrong on the way to it.
 
     By the snapshot where there is one that tells, else by torch's own message. None where the run
     has neither: then nothing is known of its memory but the figures at the ends of steps.
+
+    Args:
+        diagnosis: Of the same run in time; None where it has no trace.
     """
-    known, problems = _by_snapshot(run, pace)
+    pace = pace_of(diagnosis)
+    known, problems = _by_snapshot(run, pace, score_sizes_of(diagnosis))
     if known is not None and known.verdict.name != "undecided":
         return known, problems
     message = _by_message(run.ending.message, pace)
     return (message if message and message.verdict.name != "undecided" else known), problems
 
 
-def _by_snapshot(run: LiveRun, pace: Pace | None) -> tuple[MemoryDiagnosis | None, tuple[str, ...]]:
+def _by_snapshot(
+    run: LiveRun, pace: Pace | None, score_sizes: tuple[int, ...]
+) -> tuple[MemoryDiagnosis | None, tuple[str, ...]]:
     folder = Path(run.folder)
     file, side = folder / SNAPSHOT, folder / POINTERS
     if not file.is_file():
@@ -49,9 +62,12 @@ def _by_snapshot(run: LiveRun, pace: Pace | None) -> tuple[MemoryDiagnosis | Non
     try:
         names = read_pointers(side) if side.is_file() else None
         snapshot = read_snapshot(file)
-        return diagnose(snapshot, capacity=capacity, names=names, pace=pace), ()
+        found = diagnose(
+            snapshot, capacity=capacity, names=names, pace=pace, score_sizes=score_sizes
+        )
     except BoundbyError as error:
         return None, (f"the snapshot of the memory tells nothing: {error}",)
+    return found, ()
 
 
 def _by_message(text: str, pace: Pace | None) -> TextDiagnosis | None:

@@ -103,7 +103,7 @@ def command(
 
     run.keep_files_apart(output, perfetto, (*paths, names, trace))
     room = None if capacity is None else int(capacity * GIB)
-    pace = run.pace_of(time_class, trace)
+    pace, score_sizes = run.told_by(time_class, trace)
     if model is not None:
         if output.form == "perfetto":
             raise UsageError("--model has no timeline to write", "use .json or .html")
@@ -116,7 +116,7 @@ def command(
     if not paths:
         raise UsageError("no snapshot, log or --model given", "boundby memory --help")
     one_picture(output, len(paths))
-    request = run.Request(device, room, names, limit, wants_map, perfetto, pace)
+    request = run.Request(device, room, names, limit, wants_map, perfetto, pace, score_sizes)
     done = [run.answer(path, request, output, one_of_many=len(paths) > 1) for path in paths]
     run.check_expected(done, expect)
     return 0

@@ -39,6 +39,7 @@ class Request:
     wants_map: bool = False
     perfetto: str | None = None
     pace: Pace | None = None
+    score_sizes: tuple[int, ...] = ()
 
 
 def answer(path: str, request: Request, output: Output, *, one_of_many: bool) -> tuple[str, str]:
@@ -76,6 +77,7 @@ def _diagnose(path: str, request: Request) -> MemoryDiagnosis | TextDiagnosis:
             capacity=request.capacity,
             names=names,
             pace=request.pace,
+            score_sizes=request.score_sizes,
         )
     try:
         with file.open("rb") as log:
@@ -231,23 +233,28 @@ def predict_model(
     return 0
 
 
-def pace_of(time_class: str | None, trace: str | None) -> Pace | None:
-    """What bounds the step in time: as the user says, or by a recording; None without either."""
+def told_by(time_class: str | None, trace: str | None) -> tuple[Pace | None, tuple[int, ...]]:
+    """What bounds the step in time, and bytes of the scores of attention where they are known.
+
+    As the user says, or by a recording; None without either.
+    """
     from boundby.memory.pace import Pace
 
     if time_class is not None and trace is not None:
         raise UsageError("--time-class and --trace say the same", "give one of them")
     if time_class is not None:
-        return Pace(time_class)
+        return Pace(time_class), ()
     if trace is None:
-        return None
+        return None, ()
+    from boundby.capture.device_memory import pace_of, score_sizes_of
     from boundby.diagnose import diagnose
     from boundby.read import read_recording
 
     found = diagnose(read_recording(trace))
-    if found.verdict.name == "undecided":
+    pace = pace_of(found)
+    if pace is None:
         raise CannotTellError(
             f"{trace}: undecided: {found.verdict.undecided_reason}",
             "say what bounds the step with --time-class",
         )
-    return Pace(found.verdict.name, found.device.busy_share_unprofiled)
+    return pace, score_sizes_of(found)

@@ -176,7 +176,7 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     """The report of one process in the form that was asked for."""
     from dataclasses import replace
 
-    from boundby.capture.device_memory import pace_of, read_device_memory
+    from boundby.capture.device_memory import read_device_memory
     from boundby.capture.findings import read_run
     from boundby.cli.answer import drawn_for
     from boundby.cli.progress import reading
@@ -186,7 +186,7 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
         diagnosis = _diagnose(run, capture, drawn_for(output))
     if output.form == "perfetto":
         return _trace(diagnosis)
-    memory, problems = read_device_memory(run, pace_of(diagnosis))
+    memory, problems = read_device_memory(run, diagnosis)
     run = replace(run, problems=(*run.problems, *problems))
     if output.form == "html":
         return _page(run, diagnosis, memory, output)

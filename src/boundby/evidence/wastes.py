@@ -56,6 +56,8 @@ class Waste:
             fp32 products with TF32.
         few_blocks: Of small products, those with fewer thread blocks than the device has
             multiprocessors; None elsewhere, and where either is unknown.
+        score_sizes: Of attention, bytes of its score matrices, each size once; empty where shapes
+            were not recorded.
     """
 
     kind: WasteKind
@@ -67,6 +69,7 @@ class Waste:
     flops: float | None = None
     saved_ms: float | None = None
     few_blocks: float | None = None
+    score_sizes: tuple[int, ...] = ()
 
 
 @frozen
@@ -130,6 +133,7 @@ class _Sum:
     flops: float | None = None
     saved_ns: float | None = None
     few_blocks: int | None = None
+    score_sizes: tuple[int, ...] = ()
 
 
 def _per_step(found: _Sum, total: int, steps: int) -> Waste:
@@ -143,6 +147,7 @@ def _per_step(found: _Sum, total: int, steps: int) -> Waste:
         flops=None if found.flops is None else found.flops / steps,
         saved_ms=_ms(found.saved_ns, steps),
         few_blocks=None if found.few_blocks is None else found.few_blocks / steps,
+        score_sizes=found.score_sizes,
     )
 
 
@@ -163,6 +168,7 @@ def _moving(launched: Launched, roofs: KernelRoofs, marks: Marks) -> Iterator[_S
         least_bytes=0.0,
         flops=attention.flops or None,
         saved_ns=attention.saved_ns,
+        score_sizes=attention.score_sizes,
     )
     chains = measure_chains(roofs, marks.chain[launch], call_of)
     yield _Sum(

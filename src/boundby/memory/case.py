@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from boundby.memory.composition import Share, classify, compose, named
@@ -66,8 +66,14 @@ def gather(
     *,
     capacity: int | None = None,
     names: Mapping[int, str] | None = None,
+    score_sizes: Collection[int] = (),
 ) -> Case:
-    """Look at one device of a snapshot, at the last refusal or at the peak."""
+    """Look at one device of a snapshot, at the last refusal or at the peak.
+
+    Args:
+        names: Part by address, written while the program ran.
+        score_sizes: Bytes of the score matrices of the same program, where shapes are known.
+    """
     stacks = Stacks(snapshot)
     steps = find_steps(snapshot, history, stacks)
     refusal = history.refusals[-1] if history.refusals else None
@@ -85,7 +91,7 @@ def gather(
         settings=snapshot.settings,
         refusal=refusal,
         moment=moment,
-        peak=look_at(history, stacks, parts, steps, moment),
+        peak=look_at(history, stacks, parts, steps, moment, score_sizes),
         growth=find_growth(history, steps, stacks),
         fragmentation=find_fragmentation(history, refusal),
         composition=compose(history, parts, moment, is_exact, other_use),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from boundby.errors import CannotTellError
@@ -63,6 +63,7 @@ def diagnose(
     capacity: int | None = None,
     names: Mapping[int, Mapping[int, str]] | None = None,
     pace: Pace | None = None,
+    score_sizes: Collection[int] = (),
 ) -> MemoryDiagnosis:
     """What is the matter with one device of a snapshot.
 
@@ -71,6 +72,8 @@ def diagnose(
         capacity: Bytes of the device where known.
         names: Part by address by device, written while the program ran.
         pace: What bounds the step in time, where known: advice depends on it.
+        score_sizes: Bytes of the score matrices that attention writes out, where a trace with
+            shapes tells: blocks of such a size are scores, whatever their functions are called.
 
     Raises:
         CannotTellError: The snapshot holds no memory of that device.
@@ -79,7 +82,9 @@ def diagnose(
     summaries = tuple(map(_summary, histories.values()))
     chosen = _choose(summaries, device, snapshot.source.path)
     known = (names or {}).get(chosen)
-    case = gather(snapshot, histories[chosen], capacity=capacity, names=known)
+    case = gather(
+        snapshot, histories[chosen], capacity=capacity, names=known, score_sizes=score_sizes
+    )
     verdict = _held_back(decide(case), snapshot)
     return MemoryDiagnosis(
         source=snapshot.source,

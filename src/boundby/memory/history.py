@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from boundby.memory.lifetimes import GRAIN, SMALL, Mask, Spans, allocations
+from boundby.memory.lifetimes import GRAIN, SMALL, Mask, Spans, allocations, rounded
 from boundby.memory.reservations import reservations
 from boundby.read.recording import Ints
 from boundby.read.snapshot_types import Action, Events, Snapshot
@@ -80,6 +80,17 @@ class History:
     def reserved_curve(self) -> Ints:
         """int64 bytes reserved before the first event and after each."""
         return self.reserved.curve(len(self.events))
+
+    @cached_property
+    def asked(self) -> Ints:
+        """int64 bytes of each allocation as asked for, rounded up to the grain.
+
+        Of what was there before the first event, the bytes of its block.
+        """
+        size, birth = self.spans.size.copy(), self.spans.birth
+        is_made = birth >= 0
+        size[is_made] = rounded(np.maximum(self.events.size[birth[is_made]], 0))
+        return size
 
     @cached_property
     def peak_moment(self) -> int:

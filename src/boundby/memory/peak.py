@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from boundby.memory.composition import HELD, NUMBER, PARTS, Part
 from boundby.memory.history import History
-from boundby.memory.lifetimes import SMALL, Mask
+from boundby.memory.lifetimes import SMALL, Mask, rounded
 from boundby.memory.shapes import score_shape
 from boundby.memory.stacks import Origin, Phase, Stacks, Trait
 from boundby.memory.steps import Steps
@@ -73,13 +74,25 @@ class Peak:
         return self.transient / self.live if self.live else 0.0
 
 
-def look_at(history: History, stacks: Stacks, parts: Kinds, steps: Steps, moment: int) -> Peak:
-    """The memory in use after an event."""
+def look_at(
+    history: History,
+    stacks: Stacks,
+    parts: Kinds,
+    steps: Steps,
+    moment: int,
+    score_sizes: Collection[int] = (),
+) -> Peak:
+    """The memory in use after an event.
+
+    Args:
+        score_sizes: Bytes of the score matrices that attention writes out, where the shapes of
+            the same program are known.
+    """
     spans = history.spans
     alive = spans.alive(moment)
     size, kept = spans.size[alive], np.isin(parts[alive], [NUMBER[part] for part in HELD])
     transient = int(size[~kept].sum())
-    cause, cause_bytes = _cause(history, stacks, parts, alive, steps, moment)
+    cause, cause_bytes = _cause(history, stacks, parts, steps, moment, score_sizes)
     return Peak(
         moment=moment,
         live=history.live_at(moment),
@@ -139,12 +152,17 @@ def _shape(origin: Origin, size: int, operands: list[int]) -> str:
 
 
 def _cause(
-    history: History, stacks: Stacks, parts: Kinds, alive: Mask, steps: Steps, moment: int
+    history: History,
+    stacks: Stacks,
+    parts: Kinds,
+    steps: Steps,
+    moment: int,
+    score_sizes: Collection[int],
 ) -> tuple[str | None, int]:
     """The kind of tensor that leads among what comes and goes."""
     spans, traits = history.spans, stacks.traits[history.spans.stack]
     held = np.isin(parts, [NUMBER[part] for part in HELD])
-    moving = alive & ~held
+    moving = spans.alive(moment) & ~held
     total = int(spans.size[moving].sum())
     lost = _kept_graphs(history, stacks, moving, steps)
     if lost:
@@ -152,7 +170,7 @@ def _cause(
     phase = stacks.phases[spans.stack]
     found = {
         "optimizer-step": moving & (phase == Phase.OPTIMIZER),
-        "attention-scores": _scores(history, moving, phase, traits),
+        "attention-scores": _scores(history, moving, phase, traits, score_sizes),
         "logits": moving & ((traits & Trait.LOSS) > 0),
     }
     sized = {name: int(spans.size[rows].sum()) for name, rows in found.items()}
@@ -165,13 +183,29 @@ def _cause(
     return ("activations", int(spans.size[activations].sum())) if total else (None, 0)
 
 
-def _scores(history: History, moving: Mask, phase: Kinds, traits: np.ndarray) -> Mask:
-    """Moving blocks that attention makes, and gradients of the sizes it makes; no loss."""
-    size = history.spans.size
-    marked = ((traits & Trait.ATTENTION) > 0) & ((traits & Trait.LOSS) == 0)
+def _scores(
+    history: History,
+    moving: Mask,
+    phase: Kinds,
+    traits: np.ndarray,
+    score_sizes: Collection[int],
+) -> Mask:
+    """Moving blocks of attention: by name, by the size of its scores, and their gradients."""
+    size, is_loss = history.spans.size, (traits & Trait.LOSS) > 0
+    marked = ((traits & Trait.ATTENTION) > 0) & ~is_loss
+    apart = is_loss | ((traits & Trait.WEIGHTED) > 0) | (phase == Phase.OPTIMIZER)
+    sized = _of_size(history, score_sizes) & ~apart
     sizes, counts = np.unique(size[marked], return_counts=True)
     is_large = (sizes * counts >= LEAST_SCORES * int(size[moving].sum())) & (sizes > SMALL)
-    return moving & (marked | ((phase == Phase.BACKWARD) & np.isin(size, sizes[is_large])))
+    gradients = (phase == Phase.BACKWARD) & np.isin(size, sizes[is_large])
+    return moving & (marked | sized | gradients)
+
+
+def _of_size(history: History, sizes: Collection[int]) -> Mask:
+    """Allocations that were asked for with one of some large sizes."""
+    largest = int(history.asked.max(initial=0))
+    known = [size for size in sizes if SMALL < size <= largest]
+    return np.isin(history.asked, rounded(np.array(known, dtype=np.int64)))
 
 
 def _kept_graphs(history: History, stacks: Stacks, moving: Mask, steps: Steps) -> int:

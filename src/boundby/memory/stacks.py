@@ -51,6 +51,8 @@ class Trait(IntFlag):
     HOOK = 8192
     FOREACH = 16384
     CALLS_MODULE = 32768
+    WEIGHTED = 65536
+    """A layer that applies weights of its own."""
 
 
 LIBRARY = re.compile(
@@ -86,6 +88,10 @@ PYTHON_FILES: tuple[tuple[Trait, re.Pattern[str]], ...] = (
     (Trait.COMMUNICATION, re.compile(r"torch/(distributed|nn/parallel)/(?!.*data_parallel)")),
     (Trait.NO_GRAD, re.compile(r"torch/utils/_contextlib\.py$")),
     (Trait.CALLS_MODULE, re.compile(r"torch/nn/modules/module\.py$")),
+    (
+        Trait.WEIGHTED,
+        re.compile(r"torch/nn/modules/(linear|conv|normalization|batchnorm|sparse)\.py$"),
+    ),
 )
 PYTHON_NAMES: tuple[tuple[Trait, re.Pattern[str]], ...] = (
     (Trait.FORWARD, re.compile(r"^(forward|_call_impl|_wrapped_call_impl)$")),

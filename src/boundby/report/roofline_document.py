@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from boundby.evidence.roofs import Roofline, RoofRow, UncountedRow
+from boundby.evidence.wastes import Waste
 from boundby.report.sanitize import private, well_formed
 from boundby.roofline.ceilings import Ceilings
 
@@ -36,9 +37,14 @@ def roofline_document(roofline: Roofline | None) -> Object | None:
         "operators": [_row(row) for row in roofline.operators],
         "kernels": [_row(row) for row in roofline.kernels],
         "uncounted": [_uncounted(row) for row in roofline.uncounted],
-        "wastes": [asdict(waste) for waste in roofline.wastes],
+        "wastes": [_waste(waste) for waste in roofline.wastes],
         "lower_precision": asdict(roofline.lower_precision) if roofline.lower_precision else None,
     }
+
+
+def _waste(waste: Waste) -> Object:
+    """A waste; the sizes of scores are for the verdict on memory alone."""
+    return {name: value for name, value in asdict(waste).items() if name != "score_sizes"}
 
 
 def _ceilings(ceilings: Ceilings | None) -> Object | None:

@@ -112,6 +112,7 @@ def test_attention_written_out_is_found_with_the_scores_it_moves(wastes):
 
     assert (found.count, found.ms) == (1, 0.5)
     assert (found.bytes, found.least_bytes) == (6 * 128 * MIB, 0)
+    assert found.score_sizes == (128 * MIB,)
     assert found.flops == 2 * 2 * 64 * 1024 * 1024 * 64
     assert found.saved_ms == pytest.approx(0.5 - found.flops / (0.45 * 989.5e12) * 1e3)
 

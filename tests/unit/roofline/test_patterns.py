@@ -12,7 +12,7 @@ from boundby.roofline.patterns.calls import call_of_run, distinct_calls
 from boundby.roofline.patterns.chains import measure_chains
 from boundby.roofline.patterns.layouts import disagree, fastest
 from boundby.roofline.patterns.precision import find_precision
-from operations import N, Operations, attention
+from operations import GEMM, SOFTMAX, N, Operations, attention
 
 H200 = match_device("NVIDIA H200").ceilings
 Program = Operations
@@ -140,6 +140,7 @@ def test_attention_written_out_moves_its_scores(measured):
 
     assert (found.count, found.ns) == (1, 500_000)
     assert found.score_bytes == 6 * scores  # each of the six transfers: 1 + 2 + 2 + 1
+    assert found.score_sizes == (scores,)
     assert found.flops == flops
     assert found.fused_ns == pytest.approx(flops / (0.45 * 989.5e12) * 1e9)
     assert found.saved_ns == pytest.approx(500_000 - found.fused_ns)
@@ -149,6 +150,32 @@ def test_attention_in_float32_runs_three_passes(measured):
     found = cost_of_middle(measured(attention(Program(), half="float")))
 
     assert found.fused_ns == pytest.approx(found.flops / (0.2 * 494.5e12 / 3) * 1e9)
+
+
+def test_scores_have_a_size_in_each_type_and_a_mask_is_none(measured):
+    """Scores in bfloat16, a mask as large as them and a shared one, a softmax in float32."""
+    half, scores = "c10::BFloat16", [64, 1024, 1024]
+    program = Program().run("aten::relu", [[64]])
+    program.run("aten::bmm", [[64, 1024, 64], [64, 64, 1024]], half, kernel=GEMM)
+    program.run("aten::masked_fill_", [scores, scores, []], [half, "bool", "Scalar"])
+    program.run("aten::add", [scores, [1, 1024, 1024], []], [half, "float", "Scalar"])
+    program.run("aten::copy_", [scores, scores, []], ["float", half, "Scalar"])
+    program.run("aten::_softmax", [scores, [], []], kernel=SOFTMAX)
+    program.run("aten::copy_", [scores, scores, []], [half, "float", "Scalar"])
+    program.run("aten::bmm", [scores, [64, 1024, 64]], half, kernel=GEMM)
+    found = cost_of_middle(measured(program.run("aten::relu", [[64]])))
+    numbers = 64 * 1024 * 1024
+
+    assert found.score_sizes == (2 * numbers, 4 * numbers)
+
+
+def test_without_shapes_scores_have_no_size(measured):
+    program = Program().run("aten::relu", [])
+    for name, kernel in (("bmm", GEMM), ("_softmax", SOFTMAX), ("bmm", GEMM)):
+        program.run(f"aten::{name}", [], kernel=kernel)
+    found = cost_of_middle(measured(program.run("aten::relu", [])))
+
+    assert (found.count, found.score_sizes) == (1, ())
 
 
 def test_attention_in_a_type_without_a_rate(measured):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from boundby.frozen import frozen
 from boundby.roofline.arguments import Tensor
 from boundby.roofline.ceilings import Ceilings
 from boundby.roofline.costs import Cost
+from boundby.roofline.dtypes import category
 from boundby.roofline.kernels import KernelRoofs, OperatorRun
 from boundby.roofline.patterns.calls import Call
 
@@ -34,6 +36,8 @@ class WrittenAttention:
         count: Softmaxes, forward and backward.
         ns: Device time of everything that touches the scores.
         score_bytes: Bytes of scores written and read, at least: a fused kernel moves none.
+        score_sizes: Bytes of the score matrices, each size once, in every element type that they
+            are read in; empty where shapes were not recorded.
         flops: Of the products over the scores, which remain.
         fused_ns: Time of a fused kernel at the usual share of the peak; None where it is unknown.
     """
@@ -41,6 +45,7 @@ class WrittenAttention:
     count: int
     ns: int
     score_bytes: float
+    score_sizes: tuple[int, ...]
     flops: float
     fused_ns: float | None
 
@@ -68,6 +73,7 @@ def written_attention(
         count=len(softmax),
         ns=int(roofs.dur[member].sum()),
         score_bytes=sum(_score_bytes(runs, at, softmax, call_of) for at in range(len(runs))),
+        score_sizes=_score_sizes(call_of[run.row] for run in runs),
         flops=sum(run.cost.flops or 0.0 for run in products if run.cost is not None),
         fused_ns=sum(known) if len(known) == len(fused) and known else None,
     )
@@ -92,6 +98,15 @@ def _score_bytes(
     if written != scores:
         other += written * (operands[0].bytes / max(operands[0].distinct, 1))
     return max(run.cost.bytes - other, 0.0)
+
+
+def _score_sizes(calls: Iterable[Call]) -> tuple[int, ...]:
+    """Distinct bytes of the scores that calls around a softmax read; a mask over them is none."""
+    leading = [(call.name, call.tensors(LEADING)) for call in calls]
+    scores = {tensors[0].numel for name, tensors in leading if tensors and name in SOFTMAX}
+    read = (each for _, tensors in leading for each in tensors if each.distinct in scores)
+    sizes = {tensor.bytes for tensor in read if category(tensor.dtype) == "float"}
+    return tuple(sorted(int(size) for size in sizes if not math.isnan(size)))
 
 
 def _operands(call: Call) -> tuple[Tensor, Tensor] | None:
