@@ -7,6 +7,8 @@ has bytes is refused, whatever it is made of.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,7 @@ STATES = {
     "active_awaiting_free": BlockState.PENDING_FREE,
 }
 KNOWN = frozenset({"segments", "device_traces", "allocator_settings", "external_annotations"})
+EVENT_KEYS = ("action", "addr", "size", "stream", "time_us", "frames")
 SMALL_SEGMENT = 2 << 20
 """Size of a segment of the small pool, by which files without ``segment_type`` are told."""
 
@@ -81,6 +84,18 @@ class Walk:
         """Count something that was left out or mended."""
         if count:
             self.counts[what] = self.counts.get(what, 0) + count
+
+    def numbered_stacks(self, lists: list[object]) -> list[int]:
+        """The number of each stack."""
+        distinct = dict(zip(map(id, lists), lists, strict=True))
+        number = {key: self.stack(frames) for key, frames in distinct.items()}
+        return list(map(number.__getitem__, map(id, lists)))
+
+    def numbered_texts(self, values: list[object]) -> list[int]:
+        """The number of each text; NONE for an empty one and for what is none."""
+        kept = [value if type(value) is str else "" for value in values]
+        number = {each: self.names[text(each)] if each else NONE for each in dict.fromkeys(kept)}
+        return list(map(number.__getitem__, kept))
 
     def stack(self, frames: object) -> int:
         """The number of a stack; each list is walked once however often it is referred to."""
@@ -185,6 +200,9 @@ def _histories(value: object, walk: Walk) -> dict[int, Columns]:
 
 def _sized(entries: list[Object], walk: Walk) -> list[Object]:
     """Those that say how many bytes they are about; others are counted and left out."""
+    sizes: list[Any] = [entry.get("size") for entry in entries]
+    if set(map(type, sizes)) <= {int} and min(sizes, default=0) >= 0:
+        return entries
     kept = [e for e in entries if integer(e.get("size")) >= 0 or _moves_nothing(e)]
     walk.note("no-size", len(entries) - len(kept))
     return kept
@@ -198,23 +216,36 @@ def _moves_nothing(entry: Object) -> bool:
 
 def _history(entries: list[Object], walk: Walk) -> Columns:
     entries = _sized(entries, walk)
-    actions = [entry.get("action") for entry in entries]
-    named = [ACTIONS.get(a, Action.OTHER) if type(a) is str else Action.OTHER for a in actions]
+    actions, addresses, sizes, streams, times_us, frames = _fields(entries, EVENT_KEYS)
+    named = _actions(actions)
     walk.note("unknown-action", named.count(Action.OTHER))
-    times = np.frombuffer(_column(entries, "time_us"), dtype="<i8")
+    times = np.frombuffer(_ints(times_us), dtype="<i8")
     is_known = (times >= 0) & (times < _LIMIT // NS_PER_US)
-    stack, names = walk.stack, walk.names
-    notes = [entry.get("user_metadata") for entry in entries]
     return {
         "action": _small(named, "i1"),
-        "address": _column(entries, "addr"),
-        "size": _column(entries, "size"),
-        "stream": _column(entries, "stream"),
+        "address": _ints(addresses),
+        "size": _ints(sizes),
+        "stream": _ints(streams),
         "time": np.where(is_known, times * is_known * NS_PER_US, NONE).astype("<i8").tobytes(),
-        "stack": _small([stack(entry.get("frames")) for entry in entries], "<i4"),
+        "stack": _small(walk.numbered_stacks(frames), "<i4"),
         "free": _column(entries, "device_free"),
-        "note": _small([names[text(n)] if n and type(n) is str else NONE for n in notes], "<i4"),
+        "note": _small(walk.numbered_texts([e.get("user_metadata") for e in entries]), "<i4"),
     }
+
+
+def _fields(entries: list[Object], keys: tuple[str, ...]) -> list[list[object]]:
+    """A list a key; None where an entry lacks it. One walk over the entries where none does."""
+    try:
+        flat: list[object] = list(chain.from_iterable(map(itemgetter(*keys), entries)))
+    except KeyError:
+        return [[entry.get(key) for entry in entries] for key in keys]
+    return [flat[at :: len(keys)] for at in range(len(keys))]
+
+
+def _actions(values: list[object]) -> list[int]:
+    kept = [value if type(value) is str else "" for value in values]
+    number = {each: int(ACTIONS.get(each, Action.OTHER)) for each in set(kept)}
+    return list(map(number.__getitem__, kept))
 
 
 def _segments(value: object, walk: Walk) -> tuple[Columns, Columns]:
