@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -105,6 +105,20 @@ def read_passes(capture: Capture, step_ms: float | None) -> tuple[PassRow, ...]:
         frames = each.frames[1] - each.frames[0]
         rows.append(PassRow(each.name, len(each.marks), observed, ratio, frames, each.complete))
     return tuple(rows)
+
+
+def with_traced(
+    passes: tuple[PassRow, ...], traced_ms: float | None, step_ms: float | None
+) -> tuple[PassRow, ...]:
+    """The passes, with the step of the trace pass as its recording holds it.
+
+    Its few steps begin at an empty queue: by host marks alone they are as long as their submission.
+    """
+    ratio = traced_ms / step_ms if traced_ms and step_ms else None
+    return tuple(
+        replace(each, ms=traced_ms, ratio=ratio) if each.name == "trace" else each
+        for each in passes
+    )
 
 
 def read_warm_up(capture: Capture) -> WarmUp:

@@ -176,6 +176,7 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     """The report of one process in the form that was asked for."""
     from dataclasses import replace
 
+    from boundby.capture.clocks import with_traced
     from boundby.capture.device_memory import read_device_memory
     from boundby.capture.findings import read_run
     from boundby.cli.answer import drawn_for
@@ -187,7 +188,11 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     if output.form == "perfetto":
         return _trace(diagnosis)
     memory, problems = read_device_memory(run, diagnosis)
-    run = replace(run, problems=(*run.problems, *problems))
+    run = replace(
+        run,
+        problems=(*run.problems, *problems),
+        passes=with_traced(run.passes, _traced_ms(diagnosis), run.clocks.wall),
+    )
     if output.form == "html":
         return _page(run, diagnosis, memory, output)
     if output.form == "json":
@@ -205,6 +210,13 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     look = look_at(sys.stdout, os.environ, detail=output.verbose)
     look = Look(detail=output.verbose) if output.path else look
     return render(run, diagnosis, look, Tables(**tables), memory)
+
+
+def _traced_ms(diagnosis: Diagnosis | None) -> float | None:
+    """The step as the recording holds it, with a full queue where it shows one."""
+    if diagnosis is None:
+        return None
+    return diagnosis.steps.steady_ms or diagnosis.steps.drained_ms
 
 
 def _page(

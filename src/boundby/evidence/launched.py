@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from boundby.evidence.naming import Bools, rows_named
 from boundby.evidence.optree import OpTree, build_op_tree, holders
-from boundby.evidence.phases import OPTIMIZER
+from boundby.evidence.phases import OPTIMIZER, updates
 from boundby.frozen import frozen
 from boundby.intervals import Intervals, Ints, union
 from boundby.read.recording import NONE, DeviceKind, HostKind
@@ -81,10 +81,10 @@ class Launched:
 
     @cached_property
     def updates(self) -> Intervals:
-        """When an optimizer updates: its ranges, or its fused operators without ranges."""
-        host, rows = self.timeline.recording.host, self.rows(OPTIMIZER)
-        if not len(rows):
-            rows = self.tree.row[nodes_named(self, FUSED_UPDATE)]
+        """When an optimizer updates: by its ranges, or its fused operators without ranges."""
+        if len(self.rows(OPTIMIZER)):
+            return updates(self.timeline).when
+        host, rows = self.timeline.recording.host, self.tree.row[nodes_named(self, FUSED_UPDATE)]
         return union(host.start[rows], host.end[rows])
 
     @cached_property

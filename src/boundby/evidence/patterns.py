@@ -10,7 +10,7 @@ from boundby.evidence.composites import composite_facts
 from boundby.evidence.facts import Evidence
 from boundby.evidence.fusion import fusion_facts
 from boundby.evidence.optree import OpTree, build_op_tree
-from boundby.evidence.phases import OPTIMIZER, stretch
+from boundby.evidence.phases import stretch, updates
 from boundby.evidence.words import counted, figure
 from boundby.intervals import Intervals, subtract
 from boundby.read.recording import NONE, HostKind
@@ -63,7 +63,7 @@ def launch_calls(timeline: Timeline) -> Iterator[Evidence]:
 
 def phase_optimizer(timeline: Timeline) -> Iterator[Evidence]:
     """``phase-optimizer``: share of the recorded step the host spends in the optimizer."""
-    phase = stretch(timeline, OPTIMIZER, HostKind.RANGE, HostKind.OP)
+    phase = updates(timeline)
     started = timeline.launches.start[timeline.launch_step != NONE]
     span = int((timeline.steps.end - timeline.steps.start).sum())
     if not phase.count or not len(started) or span <= 0:

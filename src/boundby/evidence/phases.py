@@ -42,12 +42,12 @@ NEVER = Stretch(Intervals(EMPTY, EMPTY), 0)
 def derived_phases(timeline: Timeline) -> dict[str, Stretch]:
     """When each phase is on inside the steps.
 
-    Backward is the union of the engine's operators, optimizer that of its ranges; forward is the
-    operator time before the last backward of a step that is neither, nor loading. Without a
-    backward there is no forward: all of an inference program would be it.
+    Backward is the union of the engine's operators, optimizer that of its ranges without their
+    closures; forward is the operator time before the last backward of a step that is neither,
+    nor loading. Without a backward there is no forward: all of an inference program would be it.
     """
     backward = _once_a_step(timeline, stretch(timeline, BACKWARD, HostKind.OP).when)
-    optimizer = stretch(timeline, OPTIMIZER, HostKind.RANGE, HostKind.OP)
+    optimizer = updates(timeline)
     loader = stretch(timeline, LOADER, HostKind.RANGE, HostKind.OP)
     forward = NEVER
     if backward.count:
@@ -55,6 +55,27 @@ def derived_phases(timeline: Timeline) -> dict[str, Stretch]:
         other = merge(backward.when, optimizer.when, loader.when)
         forward = _once_a_step(timeline, subtract(before, other))
     return {"forward": forward, "backward": backward, "optimizer": optimizer}
+
+
+def updates(timeline: Timeline) -> Stretch:
+    """When an optimizer updates: its ranges, each without the closure that it calls first.
+
+    ``optimizer.step(closure)`` runs forward and backward in its own range: so does Lightning.
+    """
+    ranges = stretch(timeline, OPTIMIZER, HostKind.RANGE, HostKind.OP)
+    if not ranges.count:
+        return ranges
+    backward = stretch(timeline, BACKWARD, HostKind.OP).when
+    return Stretch(without_closures(ranges.when, backward), ranges.count)
+
+
+def without_closures(ranges: Intervals, backward: Intervals) -> Intervals:
+    """What is left of each range after the last backward that starts inside it."""
+    last = np.searchsorted(backward.start, ranges.end) - 1
+    if not len(backward.start):
+        return ranges
+    is_inside = (last >= 0) & (backward.start[last] >= ranges.start)
+    return union(np.where(is_inside, backward.end[last], ranges.start), ranges.end)
 
 
 def stretch(timeline: Timeline, pattern: re.Pattern[str], *kinds: HostKind) -> Stretch:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from boundby.capture.clocks import read_clocks, read_passes, read_warm_up, recompiled
+from boundby.capture.clocks import (
+    read_clocks,
+    read_passes,
+    read_warm_up,
+    recompiled,
+    with_traced,
+)
 from boundby.capture.tape import RunFolder
 from boundby.read.capture_folder import Row, read_capture
 
@@ -104,3 +110,15 @@ def test_frames_compiled_under_observation_alone_void_the_verdict(tmp_path, clea
     capture = run.passed("trace", 1, 1, 1, frames=traced).read()
 
     assert (recompiled(read_passes(capture, 1.0)) is not None) is voids
+
+
+def test_the_step_of_the_trace_pass_is_what_its_recording_holds(tmp_path):
+    """Of few steps before a full queue, host marks tell the submission alone."""
+    capture = Run(tmp_path).passed("clean", *[12] * 8).passed("trace", *[4] * 5).read()
+    rows = read_passes(capture, 12.0)
+    clean, trace = with_traced(rows, 15.0, 12.0)
+    unknown = with_traced(rows, None, 12.0)[1]
+
+    assert clean == rows[0]
+    assert (trace.ms, trace.ratio, trace.steps) == (15.0, 1.25, rows[1].steps)
+    assert (unknown.ms, unknown.ratio) == (None, None)

@@ -1,8 +1,11 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from boundby.evidence.phases import without_closures
 from boundby.evidence.ranges import range_rows
+from boundby.intervals import Intervals
 from builders import Trace
 from worlds import timeline_of
 
@@ -48,6 +51,38 @@ def test_phases_are_derived_where_nobody_named_them():
     assert (backward.host_ms, backward.device_ms) == pytest.approx((0.090, 0.060))
     assert rows["phase: optimizer"].host_ms == pytest.approx(0.200)
     assert [forward.count, backward.count, rows["phase: optimizer"].count] == [1, 1, 1]
+
+
+def test_a_closure_inside_an_update_is_no_update():
+    trace = training()
+    for begin in (0, 1000):
+        trace.range("Optimizer.step#SGD.step", begin + 105, 800)  # forward and backward in it
+    rows = by_name(timeline_of(trace))
+
+    assert rows["phase: forward"].device_ms == pytest.approx(0.040)
+    assert rows["phase: backward"].device_ms == pytest.approx(0.060)
+    assert rows["phase: optimizer"].host_ms == pytest.approx(0.905 - 0.390)
+    assert rows["phase: optimizer"].device_ms == pytest.approx(0.020)
+
+
+@pytest.mark.parametrize(
+    ("backward", "left"),
+    [
+        ([(20, 30), (50, 60)], [(60, 90)]),  # the last that starts inside
+        ([(0, 10)], [(10, 90)]),  # starts with the range
+        ([(-10, 5), (95, 99)], [(0, 90)]),  # around it, and after it
+        ([(80, 95)], []),  # still running at its end
+        ([], [(0, 90)]),
+    ],
+)
+def test_an_update_is_what_follows_the_last_backward_inside_its_range(backward, left):
+    def intervals(pairs):
+        columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return Intervals(columns[:, 0], columns[:, 1])
+
+    found = without_closures(intervals([(0, 90)]), intervals(backward))
+
+    assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == left
 
 
 def test_a_phase_the_user_named_is_not_derived_again():
