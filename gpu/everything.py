@@ -49,6 +49,8 @@ JOBS = {
     "tune-fp32": _tune("fp32"),
     "tune-bf16": _tune("bf16"),
     "tune-capped": _tune("capped"),
+    "tune-inference": _tune("inference"),
+    "tune-convnet": _tune("convnet"),
 }
 
 
@@ -63,7 +65,7 @@ def main() -> int:
     end = time.monotonic() + 60 * asked.minutes
     ended = [(name, run(name, asked.out, end - time.monotonic())) for name in asked.only]
     for name, code in ended:
-        print(f"{name:<12} {'no time' if code is None else f'exit code {code}'}")
+        print(f"{name:<15} {'no time' if code is None else f'exit code {code}'}")
     return int(any(code != 0 for _, code in ended))
 
 

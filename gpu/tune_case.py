@@ -30,8 +30,11 @@ CASES: dict[str, tuple[str, ...]] = {
     "fp32": (f"{FILE}:Workload", *ALLOW),
     "bf16": (f"{FILE}:InBf16", *ALLOW),
     "capped": (f"{FILE}:Workload", *ALLOW, "--memory-cap", "8"),
+    "inference": ("examples/small_inference/workload.py:Workload", "--allow", "numerics"),
+    "convnet": ("examples/convnet/workload.py:Workload", *ALLOW),
 }
-"""The start at batch 8 in float32, the launch-bound one in bf16, and one with little memory."""
+"""The start at batch 8 in float32, the launch-bound one in bf16, one with little memory; a small
+request at a time, and convolutions."""
 GOAL = 2600.0
 """Samples a second on an H200, with float32 weights or masters."""
 JOURNAL = "journal.jsonl"

@@ -26,6 +26,7 @@ class Build:
         loader: Keywords for the loader.
         core: Attention function that was put in; None where the model has its own.
         masters: Float32 copies of the parameters, which the optimizer works on; empty for none.
+        input_dtype: Element type that floating-point inputs are cast to; None for their own.
         compiled: Whether the model goes through torch.compile.
         scaler: Whether the loss is scaled (float16).
         graph: Whether the whole step becomes one CUDA graph.
@@ -45,6 +46,7 @@ class Build:
     loader: dict[str, Any] = field(default_factory=dict)
     core: Callable[..., Any] | None = None
     masters: list[Any] = field(default_factory=list)
+    input_dtype: Any = None
     compiled: bool = False
     scaler: bool = False
     graph: bool = False
@@ -64,8 +66,7 @@ class Entry:
     def __init__(self, build: Build) -> None:
         self._build = build
         self._model = build.model
-        first = next(iter(build.model.parameters()), None)
-        self._dtype = first.dtype if first is not None and build.masters else None
+        self._dtype = build.input_dtype
         self.keep = False
         self.outputs: Any = None
 

@@ -226,10 +226,15 @@ def test_a_captured_step_starts_where_the_program_starts(monkeypatch):
     monkeypatch.setattr(torch.cuda, "current_stream", Stream)
     monkeypatch.setattr(torch.cuda, "stream", lambda _: nullcontext())
     monkeypatch.setattr(torch.cuda, "graph", lambda _: nullcontext())
-    for changes in ((), (("bf16-params", "fp32-masters"), ("fused-optimizer", "true"))):
-        applied = tuple((BY_ID[name], value) for name, value in changes)
-        eager = curve(make_program(workload(), applied, None), STEPS)
-        program = make_program(workload(), applied, None)
+    cases = [
+        ("Small", ()),
+        ("Small", (("bf16-params", "fp32-masters"), ("fused-optimizer", "true"))),
+        ("Inference", (("inference-mode", "true"),)),
+    ]
+    for name, changes in cases:
+        applied = tuple((BY_ID[change], value) for change, value in changes)
+        eager = curve(make_program(workload(name), applied, None), STEPS)
+        program = make_program(workload(name), applied, None)
         program.capture()
 
         assert curve(program, STEPS) == pytest.approx(eager, rel=1e-5)
@@ -242,6 +247,28 @@ def test_inference_has_no_gradients(tmp_path):
     assert made["where"] == "float64"
     assert gate["passed"]
     assert gate["tensors"] == 2
+
+
+def test_inference_in_bf16_weights_has_no_masters(tmp_path):
+    make_reference(workload("Inference"), None, tmp_path, ["bf16 parameters"], STEPS, 2)
+    asked = session("Inference", ("bf16-params", "weights"))
+    gate = asked.gate(str(tmp_path), "bf16 parameters", STEPS)["gate"]
+
+    assert gate["passed"], gate
+    assert gate["limit"] >= 2**-8
+    assert asked._program.masters == []
+    assert {str(each.dtype) for each in asked._program.model.parameters()} == {"torch.bfloat16"}
+
+
+def test_norms_with_running_statistics_keep_float32(tmp_path):
+    make_reference(workload("Images"), None, tmp_path, ["bf16 parameters"], STEPS, 2)
+    asked = session("Images", ("bf16-params", "fp32-masters"))
+    gate = asked.gate(str(tmp_path), "bf16 parameters", STEPS)["gate"]
+    dtypes = {name: str(p.dtype) for name, p in asked._program.model.named_parameters()}
+
+    assert gate["passed"], gate
+    assert dtypes["1.weight"] == "torch.float32"
+    assert dtypes["2.weight"] == "torch.bfloat16"
 
 
 def test_a_pass_that_draws_random_numbers_is_judged_by_its_losses(tmp_path):

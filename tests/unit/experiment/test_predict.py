@@ -1,5 +1,7 @@
 """Predictions: from the replay of a real recording, else a guess that only orders trials."""
 
+from dataclasses import replace
+
 import pytest
 
 from boundby.experiment.changes import BY_ID
@@ -108,7 +110,24 @@ def test_a_graph_takes_the_graphs_out_of_compiled_code():
         ("channels-last", (), ()),
         ("sdpa", (), ("default", "one-layout", "flash", "efficient", "cudnn")),
         ("cuda-graph", (), ("step",)),
+        ("cuda-graph", (("fp16", "autocast"),), ()),
     ],
 )
 def test_what_can_be_tried_on_a_transformer_on_cuda(change, configuration, values):
     assert BY_ID[change].values(CUDA, configuration) == values
+
+
+@pytest.mark.parametrize(
+    ("change", "configuration", "values"),
+    [
+        ("cuda-graph", (), ("forward",)),
+        ("bf16-params", (("bf16", "autocast"),), ("weights",)),
+        ("inference-mode", (), ("true",)),
+        ("checkpointing", (), ()),
+        ("fused-optimizer", (), ()),
+    ],
+)
+def test_what_can_be_tried_on_inference_on_cuda(change, configuration, values):
+    inference = replace(CUDA, trains=False, optimizer="", optimizer_forms=(), optimizer_form="")
+
+    assert BY_ID[change].values(inference, configuration) == values

@@ -165,6 +165,22 @@ class Inference:
         return model(*batch)
 
 
+class Images(Small):
+    """A norm with running statistics in front of a convolution."""
+
+    def model(self):
+        return nn.Sequential(
+            nn.Conv2d(3, 4, 3),
+            nn.BatchNorm2d(4),
+            nn.Conv2d(4, 4, 3),
+            nn.Flatten(),
+            nn.Linear(64, 2),
+        )
+
+    def batch(self, size):
+        return (torch.randn(size, 3, 8, 8),)
+
+
 class Fed(Small):
     """Takes batches from a loader and reads each loss back."""
 

@@ -1,4 +1,4 @@
-"""The whole step, update included, as one CUDA graph."""
+"""The whole step as one CUDA graph, the update of a training included."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from boundby.prescribe.rule import Risk
 if TYPE_CHECKING:
     from boundby.experiment.build import Build
 
+STEP, FORWARD = "step", "forward"
+"""With an update and without one."""
 CAPTURABLE = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "ASGD", "Adadelta", "RMSprop", "Rprop")
 """Optimizers whose step count can live on the device."""
 
 
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
     """CUDA, and one batch at a fixed address."""
-    scaled = value_of(configuration, "fp16")
+    scaled = facts.trains and value_of(configuration, "fp16")
     moves = {"loader", "log"} & set(facts.offers)
-    able = facts.on_cuda and facts.trains and not moves
-    return ("step",) if able and not scaled else ()
+    if not facts.on_cuda or moves or scaled:
+        return ()
+    return (STEP,) if facts.trains else (FORWARD,)
 
 
 def without_inner_graphs(configuration: Configuration) -> Configuration:
@@ -33,14 +36,15 @@ def without_inner_graphs(configuration: Configuration) -> Configuration:
 
 def apply(build: Build, value: str) -> None:
     """Capture once the program is built."""
-    del value
     build.graph = True
+    if value == FORWARD:
+        return
     sample = build.workload.optimizer(list(build.model.parameters()))
     if type(sample).__name__ in CAPTURABLE:
         build.options["capturable"] = True
 
 
-PATCH = """\
+STEP_PATCH = """\
 optimizer = AdamW(..., capturable=True)
 # warm up three steps on a side stream, then, with static_batch at a fixed address:
 graph = torch.cuda.CUDAGraph()
@@ -49,6 +53,15 @@ with torch.cuda.graph(graph):
 for batch in loader:
     static_batch.copy_(batch)
     graph.replay()"""
+FORWARD_PATCH = """\
+# warm up three passes on a side stream, then, with static_batch at a fixed address:
+graph = torch.cuda.CUDAGraph()
+with torch.inference_mode(), torch.cuda.graph(graph):
+    outputs = model(static_batch)
+# for each batch:
+static_batch.copy_(batch)
+graph.replay()                         # outputs hold the result until the next replay"""
+PATCHES = {STEP: STEP_PATCH, FORWARD: FORWARD_PATCH}
 
 CHANGE = Change(
     id="cuda-graph",
@@ -66,5 +79,5 @@ CHANGE = Change(
     prior=lambda _, __: 0.12,
     apply=apply,
     adjust=without_inner_graphs,
-    patch=lambda _: PATCH,
+    patch=lambda value: PATCHES[value],
 )
