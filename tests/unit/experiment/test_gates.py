@@ -150,19 +150,18 @@ def test_one_layout_mends_a_kernel_that_takes_the_first_layout_for_the_next(monk
         assert gates.judge_attention(core_of(None, value), seen).startswith(word)
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (0, 2, 1)])
-def test_a_gradient_comes_in_the_layout_of_the_output(order):
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3), (3, 2, 0, 1), (1, 0, 3, 2)])
+def test_a_gradient_of_any_layout_comes_in_one(order):
     import torch
 
-    back = sorted(range(3), key=order.__getitem__)
-    given = torch.randn(2, 3, 5).permute(order).contiguous().permute(back).requires_grad_()
-    sent = torch.randn(2, 3, 5)
-    seen = []
+    back = sorted(range(4), key=order.__getitem__)
+    sent = torch.randn(2, 3, 5, 7).permute(order).contiguous().permute(back)
+    given, seen = torch.randn(2, 3, 5, 7, requires_grad=True), []
     between = given * 1
     between.register_hook(seen.append)
     one_layout().apply(between).backward(sent)
 
-    assert seen[0].stride() == given.stride()
+    assert seen[0].stride() == torch.empty(2, 5, 3, 7).transpose(1, 2).stride()
     assert torch.equal(given.grad, sent)
 
 

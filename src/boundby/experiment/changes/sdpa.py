@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from boundby.experiment.build import Build
 
 ONE_LAYOUT = "one-layout"
-"""torch's own choice, with each gradient brought into the layout of its output first: a kernel
-that is right for one layout alone (cuDNN under torch 2.11) then never sees another."""
+"""torch's own choice, with each gradient brought into one layout first, that which a reshape to
+(batch, position, width) gives: a kernel that is right for the first layout it sees (cuDNN under
+torch 2.11) then never sees another."""
+HEADS_DIM = 3
+"""From so many dimensions on there are heads."""
 CUDA = ("default", ONE_LAYOUT, "flash", "efficient", "cudnn")
 CPU = ("default",)
 BACKENDS = {
@@ -79,18 +82,18 @@ def core_of(workload: Any, value: str) -> Callable[..., Any]:  # noqa: ANN401 --
 
 @lru_cache(maxsize=1)
 def one_layout() -> Any:  # noqa: ANN401 -- a class of torch
-    """An identity that hands its gradient on in the layout of its input."""
+    """An identity whose gradient always lies in memory as (batch, position, head, width)."""
 
     class OneLayout(torch().autograd.Function):  # type: ignore[misc]
         @staticmethod
-        def forward(ctx: Any, out: Any) -> Any:  # noqa: ANN401 -- tensors
-            ctx.order = sorted(range(out.dim()), key=out.stride, reverse=True)
+        def forward(_ctx: Any, out: Any) -> Any:  # noqa: ANN401 -- tensors
             return out.view_as(out)
 
         @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:  # noqa: ANN401 -- tensors
-            back = sorted(range(grad.dim()), key=ctx.order.__getitem__)
-            return grad.permute(ctx.order).contiguous().permute(back)
+        def backward(_ctx: Any, grad: Any) -> Any:  # noqa: ANN401 -- tensors
+            if grad.dim() < HEADS_DIM:
+                return grad.contiguous()
+            return grad.transpose(-3, -2).contiguous().transpose(-3, -2)
 
     return OneLayout
 
@@ -102,16 +105,14 @@ def by_formula(q: Any, k: Any, v: Any) -> Any:  # noqa: ANN401 -- tensors
 
 
 ONE_LAYOUT_PATCH = """\
-class OneLayout(torch.autograd.Function):      # the gradient in the layout of the output
+class OneLayout(torch.autograd.Function):   # every gradient in one layout
     @staticmethod
     def forward(ctx, out):
-        ctx.order = sorted(range(out.dim()), key=out.stride, reverse=True)
         return out.view_as(out)
 
     @staticmethod
     def backward(ctx, grad):
-        back = sorted(range(grad.dim()), key=ctx.order.__getitem__)
-        return grad.permute(ctx.order).contiguous().permute(back)
+        return grad.transpose(1, 2).contiguous().transpose(1, 2)
 
 y = OneLayout.apply(F.scaled_dot_product_attention(q, k, v))"""
 
