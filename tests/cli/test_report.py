@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -21,6 +22,8 @@ OOM = (
     "has 14.80 GiB memory in use. Of the allocated memory 14.00 GiB is allocated by PyTorch, and "
     "300.00 MiB is reserved by PyTorch but unallocated.\n"
 )
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "transformer_block" / "h200"
+GAIN = re.match(r"# (\d+\.\d+)x", (EXAMPLE / "report.md").read_text("utf-8"))[1]
 NCU = sorted((REAL / "nsight").glob("*ncu*"))
 
 
@@ -32,6 +35,7 @@ def inputs(tmp_path):
     shutil.copy(demo_file("item-each-layer"), tmp_path / "copy.json")
     memory = REAL / "memory" / "fragmentation_oom.pickle.gz"
     shutil.copy(memory, tmp_path / "memory.pickle.gz")
+    shutil.copytree(EXAMPLE, tmp_path / "tuned")
     (tmp_path / "traces").mkdir()
     shutil.copy(demo_file("item-each-layer"), tmp_path / "traces" / "rank0.json.gz")
     return tmp_path
@@ -44,6 +48,8 @@ def inputs(tmp_path):
         ("traces", "sync-bound, strong"),
         ("memory.pickle.gz", "fragmentation, strong"),
         ("train.log", "really-full"),
+        ("tuned", f"{GAIN}x the throughput"),
+        ("tuned/journal.jsonl", f"{GAIN}x the throughput"),
     ],
 )
 def test_what_was_recorded_is_told_by_its_content(boundby, inputs, name, found):
@@ -63,6 +69,22 @@ def test_measured_kernels_are_a_page(boundby, tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert 'id="kernels"' in (tmp_path / "out.html").read_text("utf-8")
+
+
+def test_the_report_beside_the_journal_is_what_it_tells(boundby, inputs):
+    assert boundby("report", "tuned", "-o", "again.md", cwd=inputs).returncode == 0
+
+    again, kept = (inputs / each for each in ("again.md", "tuned/report.md"))
+    assert again.read_text("utf-8") == kept.read_text("utf-8")
+
+
+def test_a_journal_of_a_run_that_measured_nothing_is_told(boundby, inputs):
+    journal = inputs / "tuned" / "journal.jsonl"
+    journal.write_text(journal.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
+    done = boundby("report", "tuned", cwd=inputs)
+
+    assert done.returncode == 125
+    assert "holds no baseline: nothing was measured" in done.stderr
 
 
 def test_without_a_file_the_report_is_text(boundby, inputs):
@@ -102,6 +124,7 @@ def test_a_snapshot_is_a_trace_of_counters(boundby, inputs):
         (["memory", "train.log", "-o", "x.perfetto.json"], "a text has no history"),
         (["compare", "a.json", "b.json", "-o", "x.perfetto.json"], "compare has no timeline"),
         (["memory", "--compare", "a", "b", "-o", "x.perfetto.json"], "--compare has no timeline"),
+        (["report", "tuned", "-o", "x.perfetto.json"], "a tuning run has no timeline"),
         (["report", "trace.json.gz", "-o", "x.pdf"], "no report format has the extension"),
         (["report", "copy.json", "-o", "copy.json", "--force"], "is what the report is made from"),
     ],

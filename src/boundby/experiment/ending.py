@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boundby.errors import CannotTellError
+from boundby.experiment.changes import BY_ID
 from boundby.experiment.choose import Pick, State, choose
 from boundby.experiment.journal import FILE, VERSION, Journal, read_journal
 from boundby.experiment.outcome import BASELINE, Outcome, Record, gain_of, patch_of
@@ -172,7 +173,8 @@ def mfu(facts: Facts, configuration: Configuration, record: Record) -> float | N
     """Operations a second over the peak of the device; None where either is unknown."""
     rate, batch = record.get("samples_per_s"), facts.batch
     peaks = match_device(facts.device_name, facts.memory_bytes or 0).ceilings
-    if facts.flops is None or not rate or not batch or peaks is None:
+    is_known = all(change in BY_ID for change, _ in configuration)
+    if facts.flops is None or not rate or not batch or peaks is None or not is_known:
         return None
     precision = precision_of(configuration)
     peak = peaks.tflops(PEAK_OF.get(precision, precision))

@@ -165,4 +165,12 @@ def with_diagnosis(record: Record, found: Diagnosed) -> Record:
 
 def patch_of(configuration: Configuration) -> tuple[tuple[str, str], ...]:
     """The code of each change that was kept, in the order in which they were found."""
-    return tuple((change, BY_ID[change].patch(value)) for change, value in configuration)
+    return tuple((change, _code(change, value)) for change, value in configuration)
+
+
+def _code(change: str, value: str) -> str:
+    """The code of a change; a comment where the journal is of a version that knew more."""
+    try:
+        return BY_ID[change].patch(value)
+    except LookupError:
+        return f"# this version does not know the change {change} {value}"
