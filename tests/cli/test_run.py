@@ -153,6 +153,19 @@ def test_json_is_one_document_and_the_programs_output_goes_aside(run):
     assert "\x1b" not in done.stdout
 
 
+def test_json_of_a_run_without_a_trace_has_every_key(run):
+    done, live = run(
+        "step = step_of()\nfor _ in range(12): step()", options=("--json", "--passes", "clean")
+    )
+    document = json.loads(done.stdout)
+
+    jsonschema.validate(document, SCHEMA)
+    assert set(SCHEMA["required"]) <= document.keys()
+    assert document["verdict"]["class"] == "undecided"
+    assert (document["source"], document["evidence"]) == (None, [])
+    assert live.source == document["live"]["source"]
+
+
 def test_stop_ends_the_program_when_all_is_measured(run):
     done, live = run(
         "step = step_of()\nwhile True: step()", options=("--stop", "--steps", "3"), timeout=120

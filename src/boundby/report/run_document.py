@@ -44,10 +44,40 @@ def live(run: LiveRun) -> Object:
     return fields
 
 
+NO_VERDICT: Object = {
+    "class": "undecided",
+    "cause": None,
+    "strength": None,
+    "because": [],
+    "runner_up": None,
+    "undecided_reason": NO_TRACE,
+}
+UNKNOWN = (
+    "source",
+    "caliber",
+    "steps",
+    "calibration",
+    "device",
+    "decision_path",
+    "host",
+    "roofline",
+)
+NOTHING = ("quality", "devices", "waterfall", "what_if", "ladder", "prescriptions", "ranges", "ops")
+"""Members of a diagnosis that are null, and that are empty, without a trace."""
+
+
 def _without_trace() -> Object:
-    verdict = {"class": "undecided", "undecided_reason": NO_TRACE}
+    """The document of a run that ended before its trace: every key, nothing known."""
     tool = {"name": "boundby", "version": tool_version()}
-    return {"schema_version": SCHEMA_VERSION, "tool": tool, "verdict": verdict}
+    empty: Object = {key: [] for key in (*NOTHING, "syncs", "next", "evidence")}
+    unknown: Object = dict.fromkeys(UNKNOWN)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": tool,
+        **unknown,
+        **empty,
+        "verdict": NO_VERDICT,
+    }
 
 
 def _clean(value: Any) -> Any:  # noqa: ANN401 -- any JSON value
