@@ -121,6 +121,7 @@ def test_a_snapshot_is_a_trace_of_counters(boundby, inputs):
         (["trace", "a.json", "b.json", "-o", "x.html"], "x.html: holds one recording"),
         (["trace", "a.json", "b.json", "-o", "x.perfetto.json"], "holds one recording"),
         (["memory", "a.pickle", "b.pickle", "-o", "x.html"], "x.html: holds one recording"),
+        (["memory", "a.pickle", "b.pickle", "--perfetto", "x.json"], "x.json: holds one recording"),
         (["memory", "train.log", "-o", "x.perfetto.json"], "a text has no history"),
         (["compare", "a.json", "b.json", "-o", "x.perfetto.json"], "compare has no timeline"),
         (["memory", "--compare", "a", "b", "-o", "x.perfetto.json"], "--compare has no timeline"),

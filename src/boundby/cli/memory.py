@@ -116,6 +116,8 @@ def command(
     if not paths:
         raise UsageError("no snapshot, log or --model given", "boundby memory --help")
     one_picture(output, len(paths))
+    if perfetto is not None:
+        one_picture(run.drawing(output, perfetto), len(paths))
     request = run.Request(device, room, names, limit, wants_map, perfetto, pace, score_sizes)
     done = [run.answer(path, request, output, one_of_many=len(paths) > 1) for path in paths]
     run.check_expected(done, expect)

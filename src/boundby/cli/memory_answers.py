@@ -163,10 +163,10 @@ def look_for(output: Output) -> Look:
 def _write_perfetto(
     diagnosis: MemoryDiagnosis | TextDiagnosis, target: str, output: Output
 ) -> None:
-    _drawing(output, target).write(_counters(diagnosis, "--perfetto"))
+    drawing(output, target).write(_counters(diagnosis, "--perfetto"))
 
 
-def _drawing(output: Output, target: str) -> Output:
+def drawing(output: Output, target: str) -> Output:
     """Where the curves of ``--perfetto`` go."""
     return replace(output, form="perfetto", path=Path(target), option="--perfetto")
 
@@ -177,13 +177,13 @@ def keep_files_apart(output: Output, perfetto: str | None, read: Iterable[str | 
     keep_apart(output, inputs)
     if perfetto is None:
         return
-    drawing = _drawing(output, perfetto)
-    keep_apart(drawing, inputs)
+    curves = drawing(output, perfetto)
+    keep_apart(curves, inputs)
     if output.path is not None and output.path.resolve() == Path(perfetto).resolve():
         raise UsageError(
             f"{perfetto}: is named by --perfetto and by -o", "name another file with --perfetto"
         )
-    refuse_existing(drawing)
+    refuse_existing(curves)
 
 
 def _counters(diagnosis: MemoryDiagnosis | TextDiagnosis, asked_by: str) -> str:
