@@ -6,30 +6,21 @@ masked; everything outside ASCII is written as an escape, so the document is saf
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError
-from typing import Any
-
-import msgspec
 
 import boundby
 from boundby.diagnose import Diagnosis
 from boundby.evidence.facts import Evidence, Place
 from boundby.evidence.tables import OpRow, SyncRow
 from boundby.prescribe.prescription import Prescription
+from boundby.report.json_text import Object, encoded, text, text_or_none, texts, typed
 from boundby.report.numbers import in_words
 from boundby.report.roofline_document import roofline_document
-from boundby.report.sanitize import command as typed_command
-from boundby.report.sanitize import private, well_formed
+from boundby.report.sanitize import well_formed
 from boundby.verdict.decision import DecisionPath, Verdict
 
 SCHEMA_VERSION = 1
-
-OUTSIDE_ASCII = re.compile(r"[^\x00-\x7e]")
-HIGHEST_SINGLE_UNIT = 0xFFFF
-
-Object = dict[str, Any]
 
 
 def document(diagnosis: Diagnosis) -> Object:
@@ -42,16 +33,14 @@ def document(diagnosis: Diagnosis) -> Object:
         **_findings(diagnosis),
         "roofline": roofline_document(diagnosis.roofline),
         "memory": None,
-        "next": [_typed(command.command, command.question) for command in diagnosis.next],
+        "next": [typed(command.command, command.question) for command in diagnosis.next],
         "evidence": [_evidence(fact) for fact in diagnosis.evidence],
     }
 
 
 def encode(diagnosis: Diagnosis, *, on_one_line: bool = False) -> str:
     """The document as ASCII text that ends in a newline."""
-    raw = msgspec.json.encode(document(diagnosis), enc_hook=_plain_number)
-    raw = raw if on_one_line else msgspec.json.format(raw, indent=2)
-    return OUTSIDE_ASCII.sub(_escape, raw.decode("utf-8")) + "\n"
+    return encoded(document(diagnosis), on_one_line=on_one_line)
 
 
 def tool_version() -> str:
@@ -65,11 +54,11 @@ def tool_version() -> str:
 def _inputs(diagnosis: Diagnosis) -> Object:
     """What was read and how its times were taken."""
     return {
-        "caliber": _texts(asdict(diagnosis.caliber)),
-        "quality": [_texts(asdict(finding)) for finding in diagnosis.quality],
-        "steps": _texts(asdict(diagnosis.steps)),
-        "calibration": _texts(asdict(diagnosis.calibration)),
-        "devices": [{"id": device.id, "name": _text(device.name)} for device in diagnosis.devices],
+        "caliber": texts(asdict(diagnosis.caliber)),
+        "quality": [texts(asdict(finding)) for finding in diagnosis.quality],
+        "steps": texts(asdict(diagnosis.steps)),
+        "calibration": texts(asdict(diagnosis.calibration)),
+        "devices": [{"id": device.id, "name": text(device.name)} for device in diagnosis.devices],
         "device": asdict(diagnosis.device),
     }
 
@@ -87,7 +76,7 @@ def _findings(diagnosis: Diagnosis) -> Object:
             for rung in diagnosis.ladder
         ],
         "prescriptions": [_prescription(change) for change in diagnosis.prescriptions],
-        "ranges": [_texts(asdict(row)) for row in diagnosis.ranges],
+        "ranges": [texts(asdict(row)) for row in diagnosis.ranges],
         "ops": [_op(row) for row in diagnosis.ops],
         "syncs": [_sync(row) for row in diagnosis.syncs],
     }
@@ -106,24 +95,24 @@ def _verdict(verdict: Verdict) -> Object:
         "strength": verdict.strength,
         "because": list(verdict.because),
         "runner_up": {"class": second.name, "share": second.share} if second else None,
-        "undecided_reason": _text_or_none(verdict.undecided_reason),
+        "undecided_reason": text_or_none(verdict.undecided_reason),
     }
 
 
 def _decision_path(path: DecisionPath | None) -> Object | None:
     if path is None:
         return None
-    forks = [_texts(asdict(fork)) for fork in path.forks]
-    return {"forks": forks, "leaf": path.leaf, "disagreement": _text_or_none(path.disagreement)}
+    forks = [texts(asdict(fork)) for fork in path.forks]
+    return {"forks": forks, "leaf": path.leaf, "disagreement": text_or_none(path.disagreement)}
 
 
 def _prescription(change: Prescription) -> Object:
-    fields = _texts(asdict(change))
-    return {**fields, "why": in_words(fields["why"]), "costs": _texts(fields["costs"])}
+    fields = texts(asdict(change))
+    return {**fields, "why": in_words(fields["why"]), "costs": texts(fields["costs"])}
 
 
 def _op(row: OpRow) -> Object:
-    return _texts(asdict(row))
+    return texts(asdict(row))
 
 
 def _sync(row: SyncRow) -> Object:
@@ -131,45 +120,10 @@ def _sync(row: SyncRow) -> Object:
 
 
 def _evidence(fact: Evidence) -> Object:
-    fields = _texts(asdict(fact))
+    fields = texts(asdict(fact))
     places = [_place(place) for place in fact.where]
     return {**fields, "text": in_words(fields["text"]), "where": places}
 
 
 def _place(place: Place) -> Object:
-    return _texts(asdict(place))
-
-
-def _texts(fields: Object) -> Object:
-    """The same fields with every text fit for a report."""
-    return {key: _text(value) if isinstance(value, str) else value for key, value in fields.items()}
-
-
-def _typed(command: str, question: str) -> Object:
-    """A next command as it can be typed: its path is not shortened."""
-    return {"command": typed_command(well_formed(command)), "question": _text(question)}
-
-
-def _text(text: str) -> str:
-    return private(well_formed(text))
-
-
-def _text_or_none(text: str | None) -> str | None:
-    return None if text is None else _text(text)
-
-
-def _plain_number(value: object) -> object:
-    """A numpy scalar as the Python number it holds."""
-    item = getattr(value, "item", None)
-    if item is None:
-        raise NotImplementedError(f"no JSON for {type(value).__name__}")
-    return item()
-
-
-def _escape(match: re.Match[str]) -> str:
-    """A character as JSON escapes; outside the first plane as a surrogate pair."""
-    code = ord(match[0])
-    if code <= HIGHEST_SINGLE_UNIT:
-        return f"\\u{code:04x}"
-    high, low = divmod(code - 0x10000, 0x400)
-    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    return texts(asdict(place))

@@ -9,18 +9,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from boundby.kernels.values import FileVerdict, Kernel, KernelAnalysis
 from boundby.report.document import tool_version
-from boundby.report.sanitize import command as typed_command
-from boundby.report.sanitize import private, well_formed
+from boundby.report.json_text import Object, text, text_or_none, texts, typed
+from boundby.report.sanitize import well_formed
 from boundby.units import ms
 
 SCHEMA_VERSION = 1
 SCHEMA_FILE = Path(__file__).parent.parent / "data" / "schema-kernel-v1.json"
-
-Object = dict[str, Any]
 
 
 def schema() -> Object:
@@ -47,16 +44,16 @@ def document(analysis: KernelAnalysis) -> Object:
             "launches": analysis.launches,
         },
         "device": {
-            "name": _text_or_none(analysis.device),
-            "compute_capability": _text_or_none(analysis.capability),
+            "name": text_or_none(analysis.device),
+            "compute_capability": text_or_none(analysis.capability),
             "multiprocessors": analysis.multiprocessors,
         },
-        "quality": [_texts(asdict(finding)) for finding in analysis.quality],
+        "quality": [texts(asdict(finding)) for finding in analysis.quality],
         "total_ms": _ms(analysis.total_ns),
         "verdict": _verdict(analysis.verdict),
         "kernels": [_kernel(kernel) for kernel in analysis.kernels],
-        "look_next": [_texts(asdict(look)) for look in analysis.look_next],
-        "next": [_typed(step.command, step.question) for step in analysis.next],
+        "look_next": [texts(asdict(look)) for look in analysis.look_next],
+        "next": [typed(step.command, step.question) for step in analysis.next],
     }
 
 
@@ -77,7 +74,7 @@ def _verdict(verdict: FileVerdict) -> Object:
 def _kernel(kernel: Kernel) -> Object:
     metrics, verdict = kernel.metrics, kernel.verdict
     return {
-        "name": _text(kernel.name),
+        "name": text(kernel.name),
         "grid": _sizes(kernel.grid),
         "block": _sizes(kernel.block),
         "launches": kernel.launches,
@@ -113,7 +110,7 @@ def _kernel(kernel: Kernel) -> Object:
         "hit_rates": {"l1": metrics.l1_hit, "l2": metrics.l2_hit},
         "access": asdict(kernel.access),
         "stalls": [{"reason": name, "share": share} for name, share in kernel.stalls.items()],
-        "findings": [_texts(asdict(finding)) for finding in kernel.findings],
+        "findings": [texts(asdict(finding)) for finding in kernel.findings],
     }
 
 
@@ -123,20 +120,3 @@ def _sizes(sizes: Sequence[int] | None) -> list[int] | None:
 
 def _ms(ns: float | None) -> float | None:
     return None if ns is None else ms(ns)
-
-
-def _texts(fields: Object) -> Object:
-    return {key: _text(value) if isinstance(value, str) else value for key, value in fields.items()}
-
-
-def _typed(command: str, question: str) -> Object:
-    """A next command as it can be typed: its path is not shortened."""
-    return {"command": typed_command(well_formed(command)), "question": _text(question)}
-
-
-def _text(text: str) -> str:
-    return private(well_formed(text))
-
-
-def _text_or_none(text: str | None) -> str | None:
-    return None if text is None else _text(text)

@@ -24,8 +24,9 @@ from boundby.memory.pictures import SegmentMap, Timeline
 from boundby.memory.remedies import Remedy
 from boundby.memory.verdicts import Verdict
 from boundby.read.recording import Quality
+from boundby.report.json_text import text
 from boundby.report.memory_next import next_commands, next_for_text
-from boundby.report.sanitize import private, well_formed
+from boundby.report.sanitize import well_formed
 
 SCHEMA_VERSION = 1
 
@@ -125,12 +126,8 @@ def _tool() -> Object:
     return {"name": "boundby", "version": version}
 
 
-def _text(text: str) -> str:
-    return private(well_formed(text))
-
-
 def _quality(finding: Quality) -> Object:
-    return {**asdict(finding), "message": _text(finding.message)}
+    return {**asdict(finding), "message": text(finding.message)}
 
 
 def _verdict(verdict: Verdict) -> Object:
@@ -156,7 +153,7 @@ def _pace(pace: Pace | None) -> Object | None:
 
 
 def _place(place: Place) -> Object:
-    return {**asdict(place), "file": _text(place.file), "function": _text(place.function)}
+    return {**asdict(place), "file": text(place.file), "function": text(place.function)}
 
 
 def _peak(peak: Peak) -> Object:
@@ -179,7 +176,7 @@ def _holder(holder: Holder) -> Object:
         "bytes": holder.bytes,
         "blocks": holder.blocks,
         "largest_bytes": holder.largest,
-        "op": _text(origin.op) or None,
+        "op": text(origin.op) or None,
         "phase": origin.phase.name.lower(),
         "shape": holder.shape or None,
         "where": [_place(place) for place in (origin.place, *origin.callers) if place],
@@ -204,7 +201,7 @@ def _growth(growth: Growth) -> list[Object]:
             "chance": row.chance,
             "is_sawtooth": row.is_sawtooth,
             "cause": growth.cause,
-            "op": _text(row.origin.op) or None,
+            "op": text(row.origin.op) or None,
             "where": [_place(place) for place in (row.origin.place, *row.origin.callers) if place],
         }
         for row in growth.rows
@@ -234,7 +231,7 @@ def _remedy(remedy: Remedy) -> Object:
     return {
         "id": remedy.id,
         "title": remedy.title,
-        "why": _text(remedy.why),
+        "why": text(remedy.why),
         "how": remedy.how,
         "saves_bytes": remedy.saves,
         "stop_when": remedy.stop_when,
@@ -275,6 +272,6 @@ def _message(message: Any) -> Object:  # noqa: ANN401 -- an OomMessage, field by
 def _fact(fact: Fact) -> Object:
     return {
         **asdict(fact),
-        "text": _text(fact.text),
+        "text": text(fact.text),
         "where": [_place(place) for place in fact.where],
     }

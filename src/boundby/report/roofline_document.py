@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from boundby.evidence.roofs import Roofline, RoofRow, UncountedRow
 from boundby.evidence.wastes import Waste
-from boundby.report.sanitize import private, well_formed
+from boundby.report.json_text import Object, text
 from boundby.roofline.ceilings import Ceilings
-
-Object = dict[str, Any]
 
 
 def roofline_document(roofline: Roofline | None) -> Object | None:
@@ -19,10 +16,10 @@ def roofline_document(roofline: Roofline | None) -> Object | None:
         return None
     use = roofline.use
     return {
-        "device": _text(roofline.device) or None,
+        "device": text(roofline.device) or None,
         "ceilings": _ceilings(roofline.ceilings),
         "attainable": _ceilings(roofline.attainable),
-        "unknown_reason": _text(roofline.reason) or None,
+        "unknown_reason": text(roofline.reason) or None,
         "steps": roofline.steps,
         "use": {
             "mfu": use.mfu,
@@ -51,23 +48,19 @@ def _ceilings(ceilings: Ceilings | None) -> Object | None:
     if ceilings is None:
         return None
     return {
-        "name": _text(ceilings.name),
+        "name": text(ceilings.name),
         "source": ceilings.source,
-        "document": _text(ceilings.document),
+        "document": text(ceilings.document),
         "memory_gbs": ceilings.memory_gbs,
         "peak_tflops": dict(ceilings.peak_tflops),
         "ridge_flop_per_byte": ceilings.ridges(),
-        "note": _text(ceilings.note) or None,
+        "note": text(ceilings.note) or None,
     }
 
 
 def _row(row: RoofRow) -> Object:
-    return {**asdict(row), "name": _text(row.name), "doubt": row.doubt or None}
+    return {**asdict(row), "name": text(row.name), "doubt": row.doubt or None}
 
 
 def _uncounted(row: UncountedRow) -> Object:
-    return {**asdict(row), "name": _text(row.name)}
-
-
-def _text(text: str) -> str:
-    return private(well_formed(text))
+    return {**asdict(row), "name": text(row.name)}

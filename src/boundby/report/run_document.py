@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
-
-import msgspec
 
 from boundby.capture.device_memory import DeviceMemory
 from boundby.capture.findings import LiveRun
 from boundby.diagnose import Diagnosis
-from boundby.report.document import OUTSIDE_ASCII, SCHEMA_VERSION, document, tool_version
-from boundby.report.document import _escape as escape
-from boundby.report.document import _plain_number as plain_number
+from boundby.report.document import SCHEMA_VERSION, document, tool_version
+from boundby.report.json_text import Object, all_texts, encoded
 from boundby.report.memory_document import document as memory_document
 from boundby.report.run_text import NO_TRACE
-from boundby.report.sanitize import private, well_formed
-
-Object = dict[str, Any]
 
 LEFT_OUT = frozenset({"facts", "live"})
 """Members of a run that stand elsewhere: facts among the evidence."""
@@ -25,9 +18,7 @@ LEFT_OUT = frozenset({"facts", "live"})
 
 def encode(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None = None) -> str:
     """The document as ASCII text that ends in a newline."""
-    whole = run_document(run, diagnosis, memory)
-    raw = msgspec.json.encode(whole, enc_hook=plain_number)
-    return OUTSIDE_ASCII.sub(escape, msgspec.json.format(raw, indent=2).decode("utf-8")) + "\n"
+    return encoded(run_document(run, diagnosis, memory))
 
 
 def run_document(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None) -> Object:
@@ -39,8 +30,8 @@ def run_document(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory
 
 def live(run: LiveRun) -> Object:
     """What only a live run knows; unknown is null."""
-    fields: Object = _clean({k: v for k, v in asdict(run).items() if k not in LEFT_OUT})
-    fields["surroundings"] = _clean(asdict(run.live))
+    fields: Object = all_texts({k: v for k, v in asdict(run).items() if k not in LEFT_OUT})
+    fields["surroundings"] = all_texts(asdict(run.live))
     return fields
 
 
@@ -78,14 +69,3 @@ def _without_trace() -> Object:
         **empty,
         "verdict": NO_VERDICT,
     }
-
-
-def _clean(value: Any) -> Any:  # noqa: ANN401 -- any JSON value
-    """The same value with every text fit for a report."""
-    if isinstance(value, str):
-        return private(well_formed(value))
-    if isinstance(value, dict):
-        return {key: _clean(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(each) for each in value]
-    return value

@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from boundby.experiment.outcome import Outcome, path_points
 from boundby.experiment.questions import questions
 from boundby.report.bench import as_json
 from boundby.report.document import tool_version
-from boundby.report.sanitize import private, well_formed
+from boundby.report.json_text import Object, all_texts
 from boundby.report.tune import notes, verify
 
 SCHEMA_VERSION = 1
 SCHEMA_FILE = Path(__file__).parent.parent / "data" / "tune-schema-v1.json"
 
-Object = dict[str, Any]
-
 
 def encode(outcome: Outcome) -> str:
     """The document as ASCII text that ends in a newline."""
-    return as_json(_clean(document(outcome)))
+    return as_json(all_texts(document(outcome)))
 
 
 def document(outcome: Outcome) -> Object:
@@ -55,14 +52,3 @@ def schema() -> Object:
     """JSON Schema (draft 2020-12) of the document."""
     loaded: Object = json.loads(SCHEMA_FILE.read_text("utf-8"))
     return loaded
-
-
-def _clean(value: Any) -> Any:  # noqa: ANN401 -- any JSON value
-    """The same value with every text fit for a report."""
-    if isinstance(value, str):
-        return private(well_formed(value))
-    if isinstance(value, dict):
-        return {key: _clean(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(each) for each in value]
-    return value

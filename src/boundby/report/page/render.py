@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from boundby.report.document import _plain_number as plain_number
 from boundby.report.document import tool_version
+from boundby.report.json_text import plain_number
 from boundby.report.page.parts import Page
 
 if TYPE_CHECKING:
