@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from boundby.verdict.decision import Verdict
-from tools.accuracy import tables
+from tools.accuracy import journals, tables
 from tools.accuracy.__main__ import CANNOT_TELL, PAGE
 from tools.accuracy.glances import Compared, Glance, agreement, agrees, in_words, load_glances
 from tools.accuracy.markdown import estimate, interval, percent, table
@@ -218,16 +218,22 @@ def test_every_glance_is_of_another_recording():
     assert all(glance.accept for glance in load_glances())
 
 
+LIVE = "# Live\n\nWords.\n\n## Twins\n\n| a |\n| --- |\n| 1 |\n\nWords.\n\n## Notes\n\nWords.\n"
+
+
 def test_the_page_has_a_section_for_an_extra_set_and_ends_with_the_notes():
     section = Section(TruthSet("traces", Path(), (result().truth,)), [result()])
     extra = Section(TruthSet("tests/real", Path(), (result().truth,)), [result()])
 
-    text = page(section, [extra], [], "## Notes\n\nWhy.\n")
+    text = page(section, [extra], [], LIVE, "## Notes\n\nWhy.\n")
 
     assert "NVIDIA H200, torch 2.11" in text
     assert "## Also measured: tests/real" in text
     assert text.endswith("\n\n## Notes\n\nWhy.\n")
-    assert text == page(section, [extra], [], "## Notes\n\nWhy.\n")
+    assert text == page(section, [extra], [], LIVE, "## Notes\n\nWhy.\n")
+    assert "## Live runs" in text
+    assert "### Twins\n\n| a |\n| --- |\n| 1 |\n" in text
+    assert "Words" not in text
 
 
 def test_a_crash_is_told_with_the_recording_that_caused_it(tmp_path):
@@ -298,3 +304,51 @@ def test_rates_are_asked_of_the_recordings_that_have_them():
         ("not said", False),
     ]
     assert {a.measured for a in rates([chain(None)])} == {"not said"}
+
+
+def journal(folder, *trials):
+    """A journal of one run, as tune writes it, with the fields that are read back."""
+    common = {
+        "kind": "trial", "value": "high", "configuration": [], "peak_bytes": 1, "correct": True,
+        "failure": None, "why": "", "ratio": None, "diagnosis": None, "seconds": 1.0,
+        "caliber": {"device": "NVIDIA H200", "torch": "2.11"}, "predicted_by": "replay",
+    }  # fmt: skip
+    first = {"kind": "baseline", "change": "baseline", "decision": "baseline", "predicted_ms": None}
+    lines = [
+        {"kind": "header", "version": 1, "target": "mine:Workload", "arguments": []},
+        {**common, **first, "step_ms": 10.0, "samples": 8, "samples_per_s": 800.0},
+        *({**common, **each} for each in trials),
+    ]
+    file = folder / "mine" / "h200" / "journal.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in lines), "utf-8")
+    return folder
+
+
+def trial(change, predicted, step, samples=8, decision="kept"):
+    rate = samples / step * 1e3 if step else None
+    return {
+        "change": change, "predicted_ms": predicted, "step_ms": step, "samples": samples,
+        "samples_per_s": rate, "decision": decision,
+    }  # fmt: skip
+
+
+def test_what_tune_predicted_is_held_against_what_it_measured(tmp_path):
+    trials = (
+        trial("tf32", 6.0, 5.0),
+        trial("larger-batch", 4.0, 20.0, samples=32),  # 5 ms for 8 samples
+        trial("sdpa", 18.0, None, samples=32, decision="rejected"),
+    )
+    found = journals.tried(journal(tmp_path, *trials))
+
+    assert [(each.change, each.predicted, each.measured) for each in found] == [
+        ("tf32 high", 6.0, 5.0),
+        ("larger-batch high", 4.0, 5.0),
+    ]
+    assert [each.error for each in found] == pytest.approx([0.2, 0.2])
+    assert found[0].device == "NVIDIA H200, torch 2.11"
+    assert "By replay: 2 trials, error 20.0% (median), 20.0% (worst)." in journals.section(found)
+
+
+def test_the_journals_of_the_examples_are_told():
+    assert {each.program for each in journals.tried()} >= {"transformer_block"}

@@ -19,6 +19,7 @@ from tools.accuracy.truth import TruthSet, has_truth, load_set
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "docs" / "accuracy.md"
 NOTES = REPOSITORY / "docs" / "accuracy_notes.md"
+LIVE = REPOSITORY / "docs" / "accuracy_live.md"
 OWN = (REPOSITORY / "recordings", REPOSITORY / "tests" / "real")
 
 CRASHED = 1
@@ -40,8 +41,8 @@ def main() -> int:
         _tell(f"boundby failed; {PAGE.name} left as it is\n{error}")
         return CRASHED
     compared = compare_all(asked.folder / "public")
-    notes = NOTES.read_text("utf-8") if NOTES.is_file() else ""
-    PAGE.write_text(page(main_set, extra, compared, notes), "utf-8")
+    live, notes = (each.read_text("utf-8") if each.is_file() else "" for each in (LIVE, NOTES))
+    PAGE.write_text(page(main_set, extra, compared, live, notes), "utf-8")
     print("\n".join(summary(main_set, compared)))
     for section in extra:
         print("\n".join(["", section.truths.name, "", *summary(section)]))

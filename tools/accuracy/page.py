@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools.accuracy import operations, tables
+from tools.accuracy import journals, operations, tables
 from tools.accuracy.glances import Compared, agreement
 from tools.accuracy.measure import Result
 from tools.accuracy.questions import answers
@@ -65,6 +65,11 @@ glance is what an engineer sees in the timeline as recorded; the profiler's own 
 """
 
 
+LIVE = """\
+What `boundby run` says on a device, by `gpu/verify_run.py`; [more of it](accuracy_live.md).
+"""
+
+
 @dataclass(frozen=True)
 class Section:
     """One set of recordings and how they fared."""
@@ -79,8 +84,19 @@ def caliber(section: Section) -> str:
     return ", ".join(f"{device}, torch {torch}" for device, torch in pairs)
 
 
-def page(main: Section, extra: Sequence[Section], compared: Sequence[Compared], notes: str) -> str:
-    """The whole document."""
+def page(
+    main: Section,
+    extra: Sequence[Section],
+    compared: Sequence[Compared],
+    live: str = "",
+    notes: str = "",
+) -> str:
+    """The whole document.
+
+    Args:
+        live: The page on live runs, whose tables are repeated.
+        notes: Written by hand.
+    """
     lines = [
         INTRODUCTION.format(count=len(main.results), caliber=caliber(main)),
         *_block("## Summary", summary(main, compared)),
@@ -92,7 +108,20 @@ def page(main: Section, extra: Sequence[Section], compared: Sequence[Compared], 
         about = f"{len(section.results)} recordings, {caliber(section)}.\n"
         lines += _block(f"## Also measured: {section.truths.name}", [about, *summary(section)])
         lines += _tables(section, "###")
+    lines += _block("## Live runs", [LIVE, *_tables_of(live)]) if live else []
+    tried = journals.tried()
+    lines += _block("## Changes tried by tune", journals.section(tried)) if tried else []
     return "\n".join([*lines, notes.strip()]).strip() + "\n"
+
+
+def _tables_of(text: str) -> list[str]:
+    """The tables of a page under their headings, one deeper."""
+    lines = []
+    for part in text.split("\n## ")[1:]:
+        heading, *body = part.splitlines()
+        rows = [line for line in body if line.startswith("|")]
+        lines += _block(f"### {heading}", rows) if rows else []
+    return lines
 
 
 def summary(section: Section, compared: Sequence[Compared] = ()) -> list[str]:
