@@ -51,6 +51,7 @@ JOBS = {
     "tune-capped": _tune("capped"),
     "tune-inference": _tune("inference"),
     "tune-convnet": _tune("convnet"),
+    "tune-script": _tune("script"),
 }
 
 

@@ -20,21 +20,34 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = "examples/transformer_block/workload.py"
 ALLOW = ("--allow", "batch,numerics")
-CASES: dict[str, tuple[str, ...]] = {
-    "fp32": (f"{FILE}:Workload", *ALLOW),
-    "bf16": (f"{FILE}:InBf16", *ALLOW),
-    "capped": (f"{FILE}:Workload", *ALLOW, "--memory-cap", "8"),
-    "inference": ("examples/small_inference/workload.py:Workload", "--allow", "numerics"),
-    "convnet": ("examples/convnet/workload.py:Workload", *ALLOW),
+NUMERICS = ("--allow", "numerics")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is tuned, with its arguments, and the options of ``boundby tune``."""
+
+    target: tuple[str, ...]
+    options: tuple[str, ...] = ALLOW
+
+
+CASES = {
+    "fp32": Case((f"{FILE}:Workload",)),
+    "bf16": Case((f"{FILE}:InBf16",)),
+    "capped": Case((f"{FILE}:Workload",), (*ALLOW, "--memory-cap", "8")),
+    "inference": Case(("examples/small_inference/workload.py:Workload",), NUMERICS),
+    "convnet": Case(("examples/convnet/workload.py:Workload",)),
+    "script": Case(("tests/programs/transformer.py", "--seconds", "600"), NUMERICS),
 }
 """The start at batch 8 in float32, the launch-bound one in bf16, one with little memory; a small
-request at a time, and convolutions."""
+request at a time, and convolutions; and an unchanged script."""
 GOAL = 2600.0
 """Samples a second on an H200, with float32 weights or masters."""
 JOURNAL = "journal.jsonl"
@@ -67,9 +80,10 @@ def tune(asked: argparse.Namespace, kept: Path, folder: Path) -> int:
     if kept.exists():
         shutil.copyfile(kept, journal)
     report = asked.out / f"{asked.case}.json"
-    command = [sys.executable, "-m", "boundby", "tune", *CASES[asked.case], "--json", "-v"]
+    case = CASES[asked.case]
+    command = [sys.executable, "-m", "boundby", "tune", *case.options, "--json", "-v"]
     command += ["--journal", str(folder), "--steps", asked.steps]
-    command += ["--minutes", str(max(asked.minutes - SPARE_S / 60, 0.5))]
+    command += ["--minutes", str(max(asked.minutes - SPARE_S / 60, 0.5)), *case.target]
     path = f"{ROOT / 'src'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     environment = {**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)}
     began = time.monotonic()
