@@ -20,6 +20,7 @@ class Outside:
         self._asked: list[Any] = []
         self.model: Any = None
         self.optimizer: Any = None
+        self.has_loader = False
 
     def when_model(self, do: Callable[[Any], None]) -> None:
         """Call with the root module once the optimizer has its parameters."""
@@ -41,8 +42,7 @@ class Outside:
         """Begin to listen."""
         self._watch_parameters()
         self._watch_optimizers()
-        if self._loader:
-            self._patch_loader()
+        self._watch_loaders()
 
     def stepped(self, number: int) -> None:
         """A step was made."""
@@ -82,11 +82,12 @@ class Outside:
         for change in self._on_model:
             change(self.model)
 
-    def _patch_loader(self) -> None:
+    def _watch_loaders(self) -> None:
         kind = torch_module("utils.data").DataLoader
         make = kind.__init__
 
         def made(loader: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: ANN401
+            self.has_loader = True
             make(loader, *arguments, **{**self._loader, **keywords})
 
         kind.__init__ = made

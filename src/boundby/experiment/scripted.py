@@ -135,6 +135,7 @@ class ScriptSession:
                 optimizer_form=form,
                 dtypes=tuple(sorted(dtypes)),
                 modules=tuple(sorted(modules)),
+                offers=("loader",) if self.outside.has_loader else (),
                 threads=torch().get_num_threads(),
                 processors=processors(),
             )

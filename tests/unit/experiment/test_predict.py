@@ -107,6 +107,7 @@ def test_a_graph_takes_the_graphs_out_of_compiled_code():
         ("foreach-optimizer", (), ()),
         ("fused-optimizer", (), ("true",)),
         ("thread-limit", (), ()),
+        ("loader-workers", (), ()),
         ("channels-last", (), ()),
         ("sdpa", (), ("default", "one-layout", "flash", "efficient", "cudnn")),
         ("cuda-graph", (), ("step",)),

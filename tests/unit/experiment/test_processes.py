@@ -47,7 +47,10 @@ def test_a_script_is_changed_from_outside_and_measured_where_it_waits(tmp_path):
     kept = plain.ask("keep", ENOUGH_S, steps=4)
     plain.end()
     changes = (("bf16", "autocast"), ("fused-optimizer", "true"), ("gc-schedule", "5"))
-    changed = opened(SCRIPT, tmp_path / "changed", changes=changes, arguments=("--steps", "40"))
+    changed = opened(
+        SCRIPT, tmp_path / "changed", changes=changes, arguments=("--steps", "40", "--loader")
+    )
+    loading = changed.ask("facts", ENOUGH_S)
     gate = changed.ask(
         "gate", ENOUGH_S, reference=str(tmp_path / "plain"), precision="bfloat16", steps=4,
         others=[[each * 1.2 for each in kept["losses"]]],
@@ -57,6 +60,7 @@ def test_a_script_is_changed_from_outside_and_measured_where_it_waits(tmp_path):
         changed.ask("measure", ENOUGH_S, steps=1000)
 
     assert (facts["kind"], facts["optimizer"], facts["batch"]) == ("script", "AdamW", None)
+    assert (facts["offers"], loading["offers"]) == ([], ["loader"])
     assert len(kept["losses"]) == 4
     assert gate["passed"]
     assert gate["error"] > 0

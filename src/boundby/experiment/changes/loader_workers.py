@@ -17,9 +17,8 @@ MOST = 4
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
     """A loader, and processors for its workers."""
     del configuration
-    has_loader = facts.kind == "script" or "loader" in facts.offers
     count = min(MOST, facts.processors - 1)
-    return (str(count),) if has_loader and count > 0 else ()
+    return (str(count),) if "loader" in facts.offers and count > 0 else ()
 
 
 def options(value: str) -> dict[str, object]:
