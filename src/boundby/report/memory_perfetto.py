@@ -26,11 +26,15 @@ def counters(history: History) -> str:
     )
     has_time = count > 0 and bool((history.events.time >= 0).all())
     times = history.events.time / NS_PER_US if has_time else np.arange(count, dtype=np.float64)
+    process = history.device + 1  # 0 is the idle process of a viewer
     name = f"device {history.device} memory"
     events: list[dict[str, object]] = [
+        {"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}}
+    ]
+    events += [
         {
             "ph": "C",
-            "pid": history.device,
+            "pid": process,
             "name": name,
             "ts": at,
             "args": {"in use": used, "free in cache": all_ - used},
@@ -41,8 +45,7 @@ def counters(history: History) -> str:
         {
             "ph": "i",
             "s": "p",
-            "pid": history.device,
-            "tid": 0,
+            "pid": process,
             "name": f"out of memory: {refusal.size} bytes",
             "ts": float(times[refusal.moment]),
         }

@@ -17,6 +17,7 @@ from boundby.evidence.lane_rows import RowKind
 from boundby.evidence.lanes import Lanes
 from boundby.read.recording import NONE
 from boundby.report import numbers, sanitize
+from boundby.report.trace_tracks import FIRST_TRACK, Tracks, lay_out
 from boundby.roofline.families import Family
 from boundby.timeline.hostline import LineKind
 from boundby.units import NS_PER_MS, NS_PER_US
@@ -30,16 +31,18 @@ PROCESSES = {
     FOUND: "boundby: steps, owners of idle time, queue",
     WHAT_IF: "boundby: what-if, predicted steps",
 }
-STEPS, LINE, IDLE = 1, 2, 3
+STEPS, LINE, IDLE = range(FIRST_TRACK, FIRST_TRACK + 3)
 FOUND_LANES = {STEPS: "steps", LINE: "host line by kind", IDLE: "device idle, by owner"}
 MOST_REPEATS = 200
 """Predicted steps drawn in a lane."""
 
 
 def as_trace(events: Iterable[Event]) -> str:
-    """A whole file; times are microseconds."""
-    whole = {"traceEvents": list(events), "displayTimeUnit": "ms"}
-    return msgspec.json.encode(whole).decode("utf-8") + "\n"
+    """A whole file; times are microseconds.
+
+    It names no ``displayTimeUnit``: older viewers took that for the unit of the times.
+    """
+    return msgspec.json.encode({"traceEvents": list(events)}).decode("utf-8") + "\n"
 
 
 def render(diagnosis: Diagnosis) -> str:
@@ -47,12 +50,15 @@ def render(diagnosis: Diagnosis) -> str:
     lanes = diagnosis.lanes
     if lanes is None:
         return as_trace([])
+    host, work = lanes.host, lanes.work
+    threads = lay_out((host.start, host.dur), host.thread, lanes.threads.__getitem__)
+    streams = lay_out((work.start, work.dur), work.stream, "stream {}".format)
     return as_trace(
         [
-            *_names(diagnosis, lanes),
-            *_host(lanes),
-            *_device(lanes),
-            *_flows(lanes),
+            *_names(diagnosis, {HOST: threads.names, DEVICE: streams.names}),
+            *_host(lanes, threads),
+            *_device(lanes, streams),
+            *_flows(lanes, threads, streams),
             *_found(diagnosis, lanes),
             *_queue(lanes),
             *_what_if(diagnosis, lanes),
@@ -60,28 +66,26 @@ def render(diagnosis: Diagnosis) -> str:
     )
 
 
-def _names(diagnosis: Diagnosis, lanes: Lanes) -> Iterator[Event]:
+def _names(diagnosis: Diagnosis, recorded: dict[int, dict[int, str]]) -> Iterator[Event]:
+    """Names of processes and tracks, and the order in which they are shown."""
+    what_if = {
+        lane: sanitize.shown(
+            f"{edit.id}: {numbers.ms(edit.step_ms)}, {numbers.times(edit.speedup)}"
+        )
+        for lane, edit in enumerate(diagnosis.what_if, FIRST_TRACK)
+    }
+    tracks = {**recorded, FOUND: FOUND_LANES, WHAT_IF: what_if}
     for process, name in PROCESSES.items():
-        yield _meta("process_name", process, 0, name)
-        yield {
-            "ph": "M",
-            "name": "process_sort_index",
-            "pid": process,
-            "args": {"sort_index": process},
-        }
-    for thread in sorted(set(lanes.host.thread.tolist())):
-        yield _meta("thread_name", HOST, thread, lanes.threads[thread])
-    for stream in sorted(set(lanes.work.stream.tolist())):
-        yield _meta("thread_name", DEVICE, stream, f"stream {stream}")
-    for lane, name in FOUND_LANES.items():
-        yield _meta("thread_name", FOUND, lane, name)
-    for lane, edit in enumerate(diagnosis.what_if, 1):
-        after = f"{edit.id}: {numbers.ms(edit.step_ms)}, {numbers.times(edit.speedup)}"
-        yield _meta("thread_name", WHAT_IF, lane, sanitize.shown(after))
+        yield _meta("process_name", {"pid": process}, name=name)
+        yield _meta("process_sort_index", {"pid": process}, sort_index=process)
+        for track, text in tracks[process].items():
+            where = {"pid": process, "tid": track}
+            yield _meta("thread_name", where, name=text)
+            yield _meta("thread_sort_index", where, sort_index=track)
 
 
-def _meta(kind: str, process: int, thread: int, name: str) -> Event:
-    return {"ph": "M", "name": kind, "pid": process, "tid": thread, "args": {"name": name}}
+def _meta(kind: str, where: dict[str, int], **args: str | int) -> Event:
+    return {"ph": "M", "name": kind, **where, "args": args}
 
 
 def _slice(where: tuple[int, int], name: str, start: int, dur: int, **more: Any) -> Event:  # noqa: ANN401 - arguments of a trace are any JSON
@@ -92,47 +96,47 @@ def _slice(where: tuple[int, int], name: str, start: int, dur: int, **more: Any)
     return event | ({"args": args} if args else {})
 
 
-def _host(lanes: Lanes) -> Iterator[Event]:
+def _host(lanes: Lanes, tracks: Tracks) -> Iterator[Event]:
     rows, names = lanes.host, [sanitize.shown(name) for name in lanes.names]
     places = [sanitize.shown(f"{p.function}, {p.file}:{p.line}") for p in lanes.places]
     kinds = [kind.name.lower() for kind in RowKind]
-    for start, dur, kind, name, thread, place in zip(
+    for start, dur, kind, name, track, place in zip(
         rows.start.tolist(),
         rows.dur.tolist(),
         rows.kind.tolist(),
         rows.name.tolist(),
-        rows.thread.tolist(),
+        tracks.of_row,
         rows.place.tolist(),
         strict=True,
     ):
         where = None if place == NONE else places[place]
-        shown = names[name] if name != NONE else where or ""
-        yield _slice((HOST, thread), shown, start, dur, kind=kinds[kind], line=where)
+        shown = names[name] if name != NONE else where or kinds[kind]
+        yield _slice((HOST, track), shown, start, dur, kind=kinds[kind], line=where)
 
 
-def _device(lanes: Lanes) -> Iterator[Event]:
+def _device(lanes: Lanes, tracks: Tracks) -> Iterator[Event]:
     rows, names = lanes.work, [sanitize.shown(name) for name in lanes.names]
     families = [family.name.lower() for family in Family]
-    for start, dur, family, name, stream in zip(
+    for start, dur, family, name, track in zip(
         rows.start.tolist(),
         rows.dur.tolist(),
         rows.family.tolist(),
         rows.name.tolist(),
-        rows.stream.tolist(),
+        tracks.of_row,
         strict=True,
     ):
-        yield _slice((DEVICE, stream), names[name], start, dur, family=families[family])
+        yield _slice((DEVICE, track), names[name], start, dur, family=families[family])
 
 
-def _flows(lanes: Lanes) -> Iterator[Event]:
+def _flows(lanes: Lanes, threads: Tracks, streams: Tracks) -> Iterator[Event]:
     """An arrow from each launch to the work it put on the device."""
-    rows, host = lanes.work, lanes.host
-    for at, by in enumerate(rows.host.tolist()):
+    calls, work = lanes.host.start.tolist(), lanes.work.start.tolist()
+    for at, by in enumerate(lanes.work.host.tolist()):
         if by == NONE:
             continue
-        common = {"name": "launch", "cat": "launch", "id": at}
-        begin = {"pid": HOST, "tid": int(host.thread[by]), "ts": int(host.start[by]) / NS_PER_US}
-        end = {"pid": DEVICE, "tid": int(rows.stream[at]), "ts": int(rows.start[at]) / NS_PER_US}
+        common = {"name": "launch", "cat": "launch", "id": at + 1}
+        begin = {"pid": HOST, "tid": threads.of_row[by], "ts": calls[by] / NS_PER_US}
+        end = {"pid": DEVICE, "tid": streams.of_row[at], "ts": work[at] / NS_PER_US}
         yield {"ph": "s", **common, **begin}
         yield {"ph": "f", "bp": "e", **common, **end}
 
@@ -189,7 +193,7 @@ def _what_if(diagnosis: Diagnosis, lanes: Lanes) -> Iterator[Event]:
     starts, _ = _bounds(lanes)
     if not starts:
         return
-    for lane, edit in enumerate(diagnosis.what_if, 1):
+    for lane, edit in enumerate(diagnosis.what_if, FIRST_TRACK):
         dur = round(edit.step_ms * NS_PER_MS)
         for at in range(min(len(starts), MOST_REPEATS)):
             name = sanitize.shown(f"{edit.id}: {numbers.ms(edit.step_ms)}")
