@@ -24,6 +24,7 @@ from boundby.evidence.signs import Signs
 from boundby.frozen import frozen
 from boundby.prescribe.case import NO_LIVE, Case, Live
 from boundby.prescribe.order import prescribe
+from boundby.read.quality import of_device
 from boundby.read.recording import Quality, Recording
 from boundby.replay.build import build_program
 from boundby.replay.calibrate import MOST_POINTS, Calibrated, MeasuredBy, calibrate
@@ -80,6 +81,7 @@ class Options:
         measured: Ceilings measured on devices of some kinds; those of another kind are left alone.
         void: Why the recording may carry no verdict, beyond its own quality.
         lanes: Whether both timelines are wanted for a picture: a typical step, or all.
+        device: Id of the device to report; None for the busiest.
     """
 
     step_ms: float | None = None
@@ -92,6 +94,7 @@ class Options:
     measured: tuple[MeasuredCeilings, ...] = ()
     void: str | None = None
     lanes: Extent | None = None
+    device: int | None = None
 
 
 NOTHING_MORE = Options()
@@ -101,8 +104,13 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     """Diagnose one recording.
 
     A recording that cannot carry a verdict gives ``undecided`` with the reason, never an error.
+
+    Raises:
+        UsageError: The device that was asked for did no work.
     """
-    timeline = build_timeline(recording)
+    if options.device is not None:
+        recording = of_device(recording, options.device)
+    timeline = build_timeline(recording, options.device)
     program = build_program(timeline)
     reason = options.void or voiding(recording.quality)
     reason = reason or (None if len(program.work) else NO_LAUNCHES)

@@ -8,7 +8,7 @@ import click
 
 from boundby.cli.help import examples
 from boundby.cli.output import Output, keep_apart, output_options, peak_option
-from boundby.cli.trace import Told, milliseconds
+from boundby.cli.trace import Told, device_option, milliseconds, report_traces
 from boundby.errors import UsageError
 
 LONGEST_HEADER = 1 << 16
@@ -25,8 +25,11 @@ LONGEST_HEADER = 1 << 16
 @click.argument("recording", metavar="RECORDING")
 @milliseconds("--step-ms", "Step time measured without the profiler.")
 @peak_option
+@device_option
 @output_options
-def command(*, output: Output, recording: str, step_ms: float | None, peak: str | None) -> int:
+def command(
+    *, output: Output, recording: str, step_ms: float | None, peak: str | None, device: int | None
+) -> int:
     """Draw what was recorded as one page.
 
     RECORDING is a trace, a folder of traces, the folder of a run, the journal of a tuning run, an
@@ -57,7 +60,8 @@ def command(*, output: Output, recording: str, step_ms: float | None, peak: str 
 
         memory_answers.answer(recording, memory_answers.Request(), output, one_of_many=False)
         return 0
-    return _trace(recording, step_ms, peak, output)
+    told: Told = {"--step-ms": step_ms, "--submit-ms": None, "--peak": peak, "--device": device}
+    return report_traces((recording,), told, output)
 
 
 def is_journal(path: Path) -> bool:
@@ -101,10 +105,3 @@ def _kernels(recording: str, output: Output) -> int:
         raise UsageError(f"{recording}: measured kernels have no timeline", "write .html or .json")
     output.write(report(analyse(read_kernels(recording)), output, one_of_many=False))
     return 0
-
-
-def _trace(recording: str, step_ms: float | None, peak: str | None, output: Output) -> int:
-    from boundby.cli.trace import report_traces
-
-    told: Told = {"--step-ms": step_ms, "--submit-ms": None, "--peak": peak}
-    return report_traces((recording,), told, output)

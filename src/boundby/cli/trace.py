@@ -25,14 +25,28 @@ if TYPE_CHECKING:
     from boundby.report.text import Tables
 
 Told = TypedDict(
-    "Told", {"--step-ms": float | None, "--submit-ms": float | None, "--peak": str | None}
+    "Told",
+    {
+        "--step-ms": float | None,
+        "--submit-ms": float | None,
+        "--peak": str | None,
+        "--device": int | None,
+    },
 )
-"""What the user knows about the program, by option."""
+"""What the user knows about the program, and which device is meant, by option."""
 
 
 def milliseconds(name: str, meaning: str) -> Callable[[Function], Function]:
     """Add an option that takes a positive time."""
     return click.option(name, type=POSITIVE, metavar="MS", help=meaning)
+
+
+device_option = click.option(
+    "--device",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Report this device where several did work; else the busiest.",
+)
 
 
 @click.command(
@@ -52,6 +66,7 @@ def milliseconds(name: str, meaning: str) -> Callable[[Function], Function]:
     help="Exit with 1 where the verdict is another class.",
 )
 @peak_option
+@device_option
 @table_options
 @output_options
 def command(
@@ -61,6 +76,7 @@ def command(
     step_ms: float | None,
     submit_ms: float | None,
     peak: str | None,
+    device: int | None,
     expect: str | None,
     ops: int,
     ranges: bool,
@@ -78,7 +94,12 @@ def command(
     from boundby.report.text import Tables
 
     keep_apart(output, paths)
-    told: Told = {"--step-ms": step_ms, "--submit-ms": submit_ms, "--peak": peak}
+    told: Told = {
+        "--step-ms": step_ms,
+        "--submit-ms": submit_ms,
+        "--peak": peak,
+        "--device": device,
+    }
     tables = Tables(ops, ranges, roofline)
     return report_traces(paths, told, output, tables, expect)
 
@@ -111,6 +132,7 @@ def report_traces(
         step_ms=told["--step-ms"],
         submit_ms=told["--submit-ms"],
         lanes=drawn_for(output),
+        device=told["--device"],
         **known_roofs(told["--peak"]),
     )
     diagnoses = keep_given(diagnose_all(paths, options, failures, output), _typed_again(told))

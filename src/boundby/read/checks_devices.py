@@ -8,32 +8,35 @@ from boundby.distribution import distinct
 from boundby.read.facts import Facts
 from boundby.read.recording import NONE, Ints, Quality
 
+OTHER_DEVICES = "other-devices"
 RELEVANT_SHARE = 0.2
 """Share of all device time that other devices take, fed by the same threads, from which figures
 of one device cannot speak for the step: as much as a host part needs for a strong verdict."""
 
 
-def find_other_devices(facts: Facts) -> Quality | None:
-    """Devices beside the busiest, of which alone figures are reported."""
+def find_other_devices(facts: Facts, asked: int | None = None) -> Quality | None:
+    """Devices beside the one that figures are of: the busiest, or that asked for."""
     work = facts.recording.device
     ids, which = np.unique(work.device, return_inverse=True)
     if len(ids) <= 1:
         return None
     times = np.bincount(which, weights=work.dur)
     total = max(float(times.sum()), 1.0)
-    shown = int(np.argmax(times))
+    shown = int(np.argmax(times) if asked is None else np.searchsorted(ids, asked))
     woven = _fed_together(facts, which == shown)
     is_grave = float(work.dur[woven].sum()) >= RELEVANT_SHARE * total
     advice = (
         " The same thread feeds them between the same launches, so they may wait for each other: "
         "record and diagnose one device a process."
     )
+    chosen = "the busiest" if asked is None else "as asked"
     return Quality(
-        "other-devices",
+        OTHER_DEVICES,
         "warning" if is_grave else "info",
         len(ids) - 1,
-        f"{len(ids)} devices did work; device {int(ids[shown])}, the busiest, is reported: its "
-        f"share is {times[shown] / total:.0%} of the device time.{advice if is_grave else ''}",
+        f"{len(ids)} devices did work; device {int(ids[shown])}, {chosen}, is reported: its "
+        f"share is {times[shown] / total:.0%} of the device time. --device takes one of "
+        f"{', '.join(map(str, ids.tolist()))}.{advice if is_grave else ''}",
     )
 
 

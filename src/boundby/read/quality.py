@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from boundby.distribution import distinct
+from boundby.errors import UsageError
 from boundby.read import (
     checks_clock,
     checks_device,
@@ -17,6 +19,7 @@ from boundby.read import (
     checks_host,
     checks_join,
 )
+from boundby.read.checks_devices import OTHER_DEVICES
 from boundby.read.correlations import with_unique_ids
 from boundby.read.facts import Facts, derive_facts
 from boundby.read.recording import Quality, Recording
@@ -59,6 +62,23 @@ def inspect(recording: Recording) -> Recording:
     merged = [*recording.quality, *(finding for finding in found if finding.id not in known)]
     merged.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
     return replace(recording, quality=tuple(merged))
+
+
+def of_device(recording: Recording, device: int) -> Recording:
+    """The recording with what it says of its other devices as seen from this one.
+
+    Raises:
+        UsageError: That device did no work in it.
+    """
+    worked = distinct(recording.device.device).tolist()
+    if device not in worked:
+        raise UsageError(
+            f"{recording.source.path}: device {device} did no work in it",
+            f"devices that did: {', '.join(map(str, worked)) or 'none'}",
+        )
+    found = checks_devices.find_other_devices(derive_facts(recording), device)
+    quality = (found if each.id == OTHER_DEVICES else each for each in recording.quality)
+    return replace(recording, quality=tuple(each for each in quality if each is not None))
 
 
 def is_void(recording: Recording) -> bool:

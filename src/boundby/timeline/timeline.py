@@ -17,7 +17,7 @@ from boundby.timeline.steps import Steps, find_steps
 
 @frozen
 class Timeline:
-    """Host line and device line of the busiest device.
+    """Host line and device line of one device.
 
     Attributes:
         device: Its id; NONE where the recording holds no device work.
@@ -48,9 +48,13 @@ class Timeline:
         return bool(len(self.rows))
 
 
-def build_timeline(recording: Recording) -> Timeline:
-    """Join launches to work, find the steps, and lay out both lines."""
-    device = busiest_device(recording)
+def build_timeline(recording: Recording, device: int | None = None) -> Timeline:
+    """Join launches to work, find the steps, and lay out both lines.
+
+    Args:
+        device: Id of the device; None for the busiest.
+    """
+    device = busiest_device(recording) if device is None else device
     launches = join_launches(recording, device)
     calls = classify_names(recording.names, recording.host.name)
     steps = find_steps(recording, launches)

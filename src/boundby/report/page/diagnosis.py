@@ -10,6 +10,7 @@ from typing import Any
 from boundby.diagnose import Diagnosis
 from boundby.evidence.excerpts import Excerpt
 from boundby.evidence.lanes import Lanes
+from boundby.read.checks_devices import OTHER_DEVICES
 from boundby.replay.values import StepTimes
 from boundby.report import numbers, sanitize, sentences
 from boundby.report.document import document
@@ -178,7 +179,9 @@ def _timelines(diagnosis: Diagnosis) -> Panel:
         return Panel("timelines", title, (missing(reason),), short="Timelines")
     label = f"{title}: {len(lanes.host)} events on the host, {len(lanes.work)} on the device"
     block = lanes_block("step", label, "As recorded, with the profiler.")
-    shown = [prose(gap_sentence(lanes))] if len(lanes.work) else []
+    told = [each.message for each in diagnosis.quality if each.id == OTHER_DEVICES]
+    idle = gap_sentence(lanes) if len(lanes.work) else ""
+    shown = [prose(text) for text in (idle, *told) if text]
     return Panel("timelines", title, (*shown, block), short="Timelines", lead=_drawn(lanes))
 
 

@@ -61,5 +61,5 @@ def _elsewhere(diagnosis: Diagnosis) -> Iterator[str]:
     if world is not None and world > 1:
         yield f"The other ranks: one of {world} is shown."
     if diagnosis.caliber.device_count > 1:
-        yield f"The other devices: the busiest of {diagnosis.caliber.device_count} is shown."
+        yield f"The other devices: one of {diagnosis.caliber.device_count} is shown."
     yield "Whether a change works: predictions are replays, no change was tried."
