@@ -187,8 +187,9 @@ def test_fusion_saves_what_the_page_says():
 
 
 def test_the_tables_are_what_is_computed_now():
-    stale = [page for page, text in WRITTEN.items() if tables.renewed(text) != text]
-    shown = {name for text in WRITTEN.values() for name in tables.TABLE.findall(text)}
+    documents = tables.documents()
+    stale = [path.name for path, text in documents.items() if tables.renewed(text) != text]
+    shown = {name for text in documents.values() for name in tables.TABLE.findall(text)}
 
     assert stale == [], "python -m tools.manual.tables renews them"
     assert shown == set(tables.TABLES)

@@ -2,10 +2,13 @@
 
 import re
 import shlex
+import warnings
 from pathlib import Path
 
 import pytest
 
+from boundby.diagnose import diagnose
+from boundby.read import read_recording
 from docs_console import parse, run
 from docs_samples import place
 from tools.readme import README, demo_output, with_output
@@ -45,6 +48,20 @@ def test_commands_in_the_readme_that_read_a_file_read_one(tmp_path, monkeypatch)
 
     assert len(codes) >= 8
     assert set(codes.values()) == {0}
+
+
+def test_the_recording_it_shows_can_be_read(tmp_path, monkeypatch):
+    import torch
+
+    (code,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names = {"torch": torch, "loader": [torch.ones(4)] * 8, "train_step": torch.Tensor.exp}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as an error, what torch warns of ends the process
+        exec(compile(code, "README.md", "exec"), names)  # noqa: S102
+    steps = diagnose(read_recording(tmp_path / "trace.json.gz")).steps
+
+    assert (steps.count, steps.source) == (3, "ProfilerStep")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from boundby.memory.composition import BASES, HELD, Part
 from boundby.memory.recipes import RECIPES
 from tools.manual import roofs, trust, tuned
-from tools.manual.blocks import DOCS, written_pages
+from tools.manual.blocks import DOCS, ROOT, written_pages
 
 TABLE = re.compile(r"^<!-- table: (\w+) -->\n(?:\|.*\n)+", re.MULTILINE)
 
@@ -51,6 +52,11 @@ def accuracy() -> str:
     return trust.table((DOCS / "accuracy.md").read_text("utf-8"))
 
 
+def trusted() -> str:
+    """The same in short."""
+    return trust.short_table((DOCS / "accuracy.md").read_text("utf-8"))
+
+
 def tuning() -> str:
     """The trials of the example on an H200."""
     return _drawn(tuned.HEADS, tuned.rows())
@@ -61,6 +67,7 @@ TABLES = {
     "composition": composition,
     "recipes": recipes,
     "roofline": roofs.table,
+    "trusted": trusted,
     "tuning": tuning,
 }
 
@@ -70,12 +77,19 @@ def renewed(text: str) -> str:
     return TABLE.sub(lambda found: f"<!-- table: {found[1]} -->\n{TABLES[found[1]]()}\n", text)
 
 
+def documents() -> dict[Path, str]:
+    """Everything that may hold a table: the written pages, and README.md."""
+    readme = ROOT / "README.md"
+    pages = {DOCS / page: text for page, text in written_pages().items()}
+    return {**pages, readme: readme.read_text("utf-8")}
+
+
 def main() -> None:
-    """Rewrite the pages whose tables changed."""
-    for page, text in written_pages().items():
+    """Rewrite the documents whose tables changed."""
+    for path, text in documents().items():
         if renewed(text) != text:
-            (DOCS / page).write_text(renewed(text), "utf-8")
-            print("renewed", DOCS / page)
+            path.write_text(renewed(text), "utf-8")
+            print("renewed", path)
 
 
 if __name__ == "__main__":
