@@ -1,8 +1,8 @@
 """Run the blocks of the documentation that need a GPU, and keep what they print.
 
-``python -m gpu.docs_blocks`` writes ``docs/gpu_output/PAGE-N.txt`` for each: the caliber on its
-first line, then the output. ``--list`` shows them without running anything; ``--only NAME`` runs
-one.
+``python -m gpu.docs_blocks`` writes a file in ``docs/gpu_output`` for each: the caliber on its
+first line, then what the block prints, or its stderr where it prints nothing. ``--list`` shows them
+without running anything; ``--only NAME`` runs one.
 Each block runs in a process and a folder of its own.
 """
 
@@ -29,21 +29,23 @@ def collect(only: str = "") -> list[Block]:
 
 
 def output_of(code: str) -> str:
-    """What a piece of Python prints.
+    """What a piece of Python prints, or what it writes to stderr where it prints nothing.
 
     Raises:
         CalledProcessError: It failed; its stderr was shown.
     """
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(  # noqa: S603 -- the blocks of our own pages
-            [sys.executable, "-c", code],
+            [sys.executable, "-W", "ignore", "-c", code],
             cwd=folder,
-            stdout=subprocess.PIPE,
+            capture_output=True,
             encoding="utf-8",
             timeout=LIMIT_S,
-            check=True,
+            check=False,
         )
-    return done.stdout
+    sys.stderr.write(done.stderr)
+    done.check_returncode()
+    return done.stdout or done.stderr
 
 
 def keep(block: Block, caliber: str) -> Path:

@@ -3,7 +3,9 @@
 import contextlib
 import io
 import re
+import subprocess
 import sys
+from dataclasses import replace
 
 import click
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from docs_console import ANYTHING, OTHERS, parse, run, shows, typed
 from docs_samples import USERS, place, results
 from gpu import docs_blocks
-from tools.manual.blocks import blocks, gpu_blocks, kept_output, output_file, written_pages
+from tools.manual.blocks import OUTPUTS, blocks, gpu_blocks, kept_output, output_file, written_pages
 from tools.manual.topics import language
 
 GENERATED = {"accuracy.md", "accuracy_live.md"}
@@ -134,12 +136,22 @@ def test_a_block_without_output_says_so_and_one_with_output_shows_it(tmp_path, m
     (block,) = gpu_blocks("measuring/some.md", text)
     monkeypatch.setattr("tools.manual.blocks.OUTPUTS", tmp_path)
 
-    assert output_file(block).name == "measuring_some-1.txt"
+    assert output_file(block).name.startswith("measuring_some-")
     assert "No output" in kept_output(block)
     output_file(block).write_text("NVIDIA H200, torch 2.11\n3 ms\n")
     assert kept_output(block) == "```text\n3 ms\n```\n\n*NVIDIA H200, torch 2.11*\n"
     output_file(block).write_text("NVIDIA H200, torch 2.11\n")
     assert kept_output(block) == "*Ran on NVIDIA H200, torch 2.11; it prints nothing.*\n"
+    assert "No output" in kept_output(replace(block, code="x = 2\n"))
+
+
+def test_every_block_that_needs_a_gpu_has_the_output_of_its_present_code():
+    wanted = {
+        output_file(block) for page, text in PAGES.items() for block in gpu_blocks(page, text)
+    }
+
+    assert set(OUTPUTS.iterdir()) == wanted, "python -m gpu.docs_blocks on a machine with a GPU"
+    assert all(file.read_text("utf-8").startswith("NVIDIA ") for file in wanted)
 
 
 def test_blocks_are_found_with_their_marks_also_inside_lists():
@@ -205,4 +217,8 @@ def test_it_keeps_what_a_block_prints_below_its_caliber(tmp_path, monkeypatch):
     (block,) = gpu_blocks("a.md", "<!-- cuda -->\n```python\nprint(1 + 1)\n```\n")
 
     assert docs_blocks.keep(block, "a card").read_text("utf-8") == "a card\n2\n"
+    assert docs_blocks.output_of("import sys; sys.stderr.write('told\\n')") == "told\n"
+    assert docs_blocks.output_of("import sys; print(1); sys.stderr.write('told')") == "1\n"
+    with pytest.raises(subprocess.CalledProcessError):
+        docs_blocks.output_of("raise SystemExit(3)")
     assert docs_blocks.main(["--only", "no-such-block"]) == 2

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 OUTPUTS = DOCS / "gpu_output"
+DIGITS = 8
 NO_PAGES = {"accuracy_notes.md"}
 """Parts of other pages."""
 
@@ -77,8 +79,9 @@ def gpu_blocks(page: str, text: str) -> list[Block]:
 
 
 def output_file(block: Block) -> Path:
-    """Where the output of a block is kept."""
-    return OUTPUTS / f"{block.name}.txt"
+    """Where the output of a block is kept: named by its code, so that no other code claims it."""
+    digest = sha256(block.code.encode()).hexdigest()[:DIGITS]
+    return OUTPUTS / f"{block.page.removesuffix('.md').replace('/', '_')}-{digest}.txt"
 
 
 def kept_output(block: Block) -> str:
