@@ -4,7 +4,7 @@ import pytest
 
 from boundby.prescribe.catalogue import RULES
 from tools.manual import hook
-from tools.manual.blocks import DOCS
+from tools.manual.blocks import DOCS, gpu_blocks, output_file
 
 NAV = [{"Home": "index.md"}, {"All": "PRESCRIPTIONS"}, {"Why": [{"Decisions": "DECISIONS"}]}]
 
@@ -46,10 +46,12 @@ def test_a_block_for_a_gpu_is_followed_by_its_output_and_others_are_left_alone(
     tmp_path, monkeypatch
 ):
     monkeypatch.setattr("tools.manual.blocks.OUTPUTS", tmp_path)
-    (tmp_path / "a-1.txt").write_text("a card, torch 2\n42\n")
     needs, runs = "<!-- cuda -->\n```python\nx\n```\n", "```python\ny\n```\n"
+    changed = needs.replace("x", "z")
+    (block,) = gpu_blocks("a.md", needs)
+    output_file(block).write_text("a card, torch 2\n42\n")
 
-    text = hook.with_outputs(f"{needs}\n{needs}\n{runs}", "a.md")
+    text = hook.with_outputs(f"{needs}\n{changed}\n{runs}", "a.md")
     first, second, third = text.split("```python\n")[1:]
 
     assert "```text\n42\n```\n\n*a card, torch 2*" in first

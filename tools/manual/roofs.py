@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from boundby.read.recording import Signature
+from boundby.report import numbers
 from boundby.roofline.ceilings import Ceilings
 from boundby.roofline.costs import Cost
 from boundby.roofline.devices import match_device
@@ -87,9 +88,9 @@ def _rows(ceilings: Ceilings) -> Iterator[tuple[str, ...]]:
             example.peak,
             _amount(work.flops),
             _amount(work.bytes),
-            f"{work.intensity:.3g}",
-            f"{memory_us:.3g} us",
-            f"{compute_us:.3g} us",
+            numbers.number(work.intensity),
+            numbers.quantity(memory_us, "us"),
+            numbers.quantity(compute_us, "us"),
             "memory" if memory_us > compute_us else "arithmetic",
         )
 
