@@ -300,6 +300,8 @@ def test_a_kept_recording_is_reported_again(run, boundby, tmp_path):
     again = boundby("run", "--read", tmp_path / "kept")
 
     assert again.stdout == first.stdout
+    told = json.loads(boundby("run", "--read", tmp_path / "kept", "--json").stdout)
+    assert told["caliber"]["torch"].startswith("2.")
 
 
 def test_a_pass_that_does_not_exist(boundby):

@@ -242,6 +242,8 @@ def _trace(diagnosis: Diagnosis | None) -> str:
 
 def _diagnose(run: LiveRun, capture: Capture, lanes: Extent | None) -> Diagnosis | None:
     """The trace under the clean step of the same run; None where the program ended before it."""
+    from dataclasses import replace
+
     from boundby.cli.answer import known_roofs
     from boundby.diagnose import Options, diagnose
     from boundby.read import read_recording
@@ -259,4 +261,8 @@ def _diagnose(run: LiveRun, capture: Capture, lanes: Extent | None) -> Diagnosis
         lanes=lanes,
         **known_roofs(None),
     )
-    return diagnose(read_recording(capture.trace), options)
+    recording, known = read_recording(capture.trace), capture.header.get("torch")
+    caliber = recording.caliber
+    if caliber.torch is None and isinstance(known, str):
+        recording = replace(recording, caliber=replace(caliber, torch=known))
+    return diagnose(recording, options)

@@ -40,7 +40,7 @@ class RowKind(IntEnum):
 
 @frozen
 class HostRows:
-    """What ran on the submitting threads, ordered by start.
+    """What ran on the submitting threads, ordered by start inside the window.
 
     Attributes:
         start, dur: int64[n] ns.
@@ -101,9 +101,9 @@ def host_rows(timeline: Timeline, start: int, end: int) -> tuple[HostRows, tuple
     """Rows that overlap the window, the places they name, and how many were nested too deep."""
     frames = user_frames(timeline.recording)
     rows = _host(timeline, start, end)
-    rows = _joined(rows, _frames(timeline, frames, (start, end)))
-    parent = parents(rows.start, rows.start + rows.dur, rows.thread)
-    rows.depth[:] = _depth(parent)
+    rows = _joined(rows, _frames(timeline, frames, (start, end)), (start, end))
+    begin, finish = _seen(rows, (start, end))
+    rows.depth[:] = _depth(parents(begin, finish, rows.thread))
     rows.place[:] = _places(timeline, rows, frames)
     kept = rows.depth < DEEPEST
     return rows.take(kept), frames.places, int((~kept).sum())
@@ -169,13 +169,20 @@ def _frames(timeline: Timeline, frames: UserFrames, window: tuple[int, int]) -> 
     )
 
 
-def _joined(first: HostRows, second: HostRows) -> HostRows:
-    """Rows of both, ordered by start, of two that start together the longer one first."""
+def _seen(rows: HostRows, window: tuple[int, int]) -> tuple[Ints, Ints]:
+    """The part of each row inside a window: one that began before it lies beside what begins it."""
+    first, last = window
+    return np.maximum(rows.start, first), np.minimum(rows.start + rows.dur, last)
+
+
+def _joined(first: HostRows, second: HostRows, window: tuple[int, int]) -> HostRows:
+    """Rows of both, ordered by where they are seen to start, the longer one of two first."""
     names = tuple(HostRows.__dataclass_fields__)
     both = HostRows(
         *(np.concatenate((getattr(first, name), getattr(second, name))) for name in names)
     )
-    return both.take(np.lexsort((-both.dur, both.start)))
+    begin, finish = _seen(both, window)
+    return both.take(np.lexsort((begin - finish, begin)))
 
 
 def _depth(parent: Ints) -> Ints:

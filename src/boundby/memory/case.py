@@ -12,6 +12,7 @@ from boundby.memory.history import History, PoolState, Refusal
 from boundby.memory.peak import Peak, look_at
 from boundby.memory.stacks import Stacks
 from boundby.memory.steps import Steps, find_steps
+from boundby.read.recording import Kinds
 from boundby.read.snapshot_types import Settings, Snapshot
 
 
@@ -22,6 +23,7 @@ class Case:
     Attributes:
         refusal: The last request that failed; None where none did.
         moment: The refusal, else the peak.
+        parts: int8 number of the Part of every allocation, as it is at the moment.
         elsewhere: Free bytes of private pools and of other streams' pools, by what they are.
         capacity: Bytes of the device; None where nobody said.
     """
@@ -34,6 +36,7 @@ class Case:
     peak: Peak
     growth: Growth
     fragmentation: Fragmentation
+    parts: Kinds
     composition: tuple[Share, ...]
     private_pools: PoolState
     other_streams: PoolState
@@ -94,6 +97,7 @@ def gather(
         peak=look_at(history, stacks, parts, steps, moment, score_sizes),
         growth=find_growth(history, steps, stacks),
         fragmentation=find_fragmentation(history, refusal),
+        parts=parts,
         composition=compose(history, parts, moment, is_exact, other_use),
         private_pools=history.pool_state(moment, reserved.pool > 0),
         other_streams=history.pool_state(

@@ -95,7 +95,7 @@ def diagnose(
         case=case,
         evidence=facts(case),
         prescriptions=advise(case, verdict, pace),
-        timeline=timeline(case.history),
+        timeline=timeline(case.history, parts=case.parts),
         segments=segment_map(case.history, case.moment),
         pace=pace,
     )

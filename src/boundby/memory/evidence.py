@@ -66,7 +66,8 @@ def _growth(case: Case) -> Iterator[Fact]:
     growth = case.growth
     yield Fact(
         "memory-steps", float(len(case.steps)), "count",
-        f"{len(case.steps)} steps, by {case.steps.source}", "derived",
+        f"{len(case.steps)} steps, by {case.steps.source}" if case.steps else "no steps were found",
+        "derived",
     )  # fmt: skip
     if growth.steps < 5:  # noqa: PLR2004 -- what the test needs
         yield Fact(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from boundby.memory.composition import NUMBER, Part
 from boundby.memory.history import History
-from boundby.read.recording import Ints
+from boundby.memory.lifetimes import BEFORE
+from boundby.read.recording import Ints, Kinds
 
 BINS = 120
 SEGMENTS_SHOWN = 64
@@ -22,6 +25,7 @@ class Timeline:
         time: ns of that event; NONE where unknown.
         live, reserved: int64 bytes.
         peak, refusals: Parts that hold the peak and refusals.
+        made_of: int64 bytes of each part of the memory when most was in use; they sum to ``live``.
     """
 
     start: Ints
@@ -30,6 +34,7 @@ class Timeline:
     reserved: Ints
     peak: int
     refusals: tuple[int, ...]
+    made_of: tuple[tuple[Part, Ints], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,15 @@ class SegmentMap:
     left_out: int
 
 
-def timeline(history: History, bins: int = BINS) -> Timeline:
-    """The two curves, thinned to the maximum of each part so that no peak is lost."""
+def timeline(history: History, bins: int = BINS, parts: Kinds | None = None) -> Timeline:
+    """The two curves, thinned to the maximum of each part so that no peak is lost.
+
+    Args:
+        parts: int8 number of the Part of every allocation.
+    """
     count = len(history.events)
-    parts = min(bins, count) or 1
-    start = np.arange(parts, dtype=np.int64) * count // parts
+    stretches = min(bins, count) or 1
+    start = np.arange(stretches, dtype=np.int64) * count // stretches
     live = np.maximum.reduceat(history.live_curve[1:], start) if count else history.live_curve[:1]
     kept = (
         np.maximum.reduceat(history.reserved_curve[1:], start)
@@ -69,7 +78,27 @@ def timeline(history: History, bins: int = BINS) -> Timeline:
         max(int(np.searchsorted(start, r.moment, "right")) - 1, 0) for r in history.refusals
     ]
     peak = max(int(np.searchsorted(start, history.peak_moment, "right")) - 1, 0)
-    return Timeline(start, time, live, kept, peak, tuple(parts_of))
+    made_of = () if parts is None else _made_of(history, parts, _fullest(history, start))
+    return Timeline(start, time, live, kept, peak, tuple(parts_of), made_of)
+
+
+def _fullest(history: History, start: Ints) -> Ints:
+    """The event of each stretch after which most is in use; before any event without one."""
+    count = len(history.events)
+    if not count:
+        return np.full(len(start), BEFORE, dtype=np.int64)
+    live = history.live_curve[1:]
+    bounds = [*start.tolist(), count]
+    return np.array([low + int(np.argmax(live[low:high])) for low, high in pairwise(bounds)])
+
+
+def _made_of(history: History, parts: Kinds, moments: Ints) -> tuple[tuple[Part, Ints], ...]:
+    count = len(history.events)
+    curves = (
+        (part, history.spans.take(parts == number).curve(count)[moments + 1])
+        for part, number in NUMBER.items()
+    )
+    return tuple((part, curve) for part, curve in curves if curve.any())
 
 
 def segment_map(history: History, moment: int) -> SegmentMap:

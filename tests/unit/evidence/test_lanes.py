@@ -143,6 +143,22 @@ def test_what_is_around_the_whole_window_is_not_drawn():
     assert lanes.host.depth.tolist() == [0, 1]
 
 
+def test_a_range_that_ends_in_the_step_lies_inside_it():
+    trace = Trace()
+    for number in range(3):
+        begin = 1000 + 1000 * number
+        trace.step(number + 1, at=begin, dur=1000)
+        trace.range("Optimizer.step#SGD.step", begin - 200, 250)
+        call = trace.launch(at=begin + 100, dur=10)
+        trace.kernel("gemm", at=begin + 120, dur=10, launch=call)
+
+    lanes = draw_lanes(timeline_of(trace))
+    names = [lanes.names[at] for at in lanes.host.name.tolist()]
+
+    assert names[:2] == [f"ProfilerStep#{lanes.step + 1}", "Optimizer.step#SGD.step"]
+    assert lanes.host.depth.tolist()[:2] == [0, 1]
+
+
 def test_lanes_are_drawn_only_when_asked_for():
     trace = Trace()
     trace.op("aten::mm", at=0, dur=10)

@@ -63,6 +63,8 @@ def test_a_snapshot_shows_the_values_of_its_document(path):
     live = [value * scale for value in curve["series"][0]["values"]]
     assert live == pytest.approx(told["timeline"]["live_bytes"])
     assert live[curve["marks"][0]["at"]] == max(live)
+    parts = [part["values"] for part in curve["parts"]]
+    assert [sum(of) * scale for of in zip(*parts, strict=True)] == pytest.approx(live)
 
 
 @pytest.mark.parametrize("path", MEMORY, ids=lambda path: path.name.split(".")[0])
@@ -116,6 +118,7 @@ def test_a_measurement_shows_its_clocks_and_every_sample():
     assert wall["text"] == "2.00 us  IQR 1.00 us"
     assert submit["name"] == "submit"
     assert page.charts["samples"]["series"][0]["values"] == [1, 2, 3]
+    assert page.charts["samples"]["ends"]
     assert "mine &lt;b&gt;" in render(page)
 
 

@@ -251,3 +251,5 @@ def test_a_report_without_pictures_keeps_its_text():
 
     assert "verdict  &lt;b&gt;faster&lt;/b&gt;\n  same columns" in page
     assert page.startswith("<!DOCTYPE html>")
+    assert ">&lt;b&gt;faster&lt;/b&gt;</h1>" in page
+    assert ">boundby device</h1>" in text_page("boundby device", "device  H200\n")

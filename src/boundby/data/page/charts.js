@@ -132,24 +132,39 @@ const CHARTS = {
     };
   },
   /* Curves over a common axis, steps between the points; marks above it. */
-  curve(spec) {
-    const last = spec.x.length - 1;
+  curve(spec, width) {
+    const parts = layers(spec), tone = (each, at) => (parts.length && !at ? style("--ink") : colour(each.group)), top = 24 + 22 * legendRows([...parts, ...spec.series], width - 74);
+    const last = spec.x.length - 1, whole = last ? (spec.x[last] - spec.x[0]) / last : 1, end = spec.x[last] + (spec.ends ? whole : 0);
     const mark = (at, text, tone) => ({ xAxis: spec.x[at], label: { formatter: text, color: tone, fontFamily: FONT, fontSize: 12 }, lineStyle: { color: tone, type: "dashed" } });
     return {
-      ...base(), grid: { left: 62, right: 24, top: 46, bottom: 46 },
+      ...base(), grid: { left: 62, right: 24, top, bottom: 46 },
       legend: { top: 0, left: 50, icon: "roundRect", itemWidth: 14, itemHeight: 8, selectedMode: false, textStyle: { color: style("--ink"), fontFamily: FONT, fontSize: 12.5 } },
-      xAxis: { ...axisStyle(), type: "value", minInterval: 1, min: spec.x[0], max: spec.x[last], name: spec.axis, nameLocation: "middle", nameGap: 28, axisLabel: { ...axisStyle().axisLabel, showMaxLabel: false } },
+      xAxis: { ...axisStyle(), type: "value", minInterval: 1, min: spec.x[0], max: end, name: spec.axis, nameLocation: "middle", nameGap: 28, axisLabel: { ...axisStyle().axisLabel, showMaxLabel: false } },
       yAxis: { ...axisStyle(), type: "value", min: 0, name: spec.unit, nameLocation: "middle", nameGap: 44 },
-      tooltip: { ...tooltip((p) => spec.hints[p.dataIndex]), trigger: "axis", axisPointer: { type: "line", lineStyle: { color: style("--soft") } } },
-      series: spec.series.map((each, at) => ({
-        name: each.name, type: "line", step: "end", symbol: "none", data: spec.x.map((x, i) => [x, each.values[i]]),
-        lineStyle: { width: at ? 1.5 : 1, type: at ? "dashed" : "solid", color: colour(each.group) }, itemStyle: { color: colour(each.group) },
-        areaStyle: at ? undefined : { color: colour(each.group), opacity: 0.35 },
+      tooltip: { ...tooltip((p) => spec.hints[Math.min(p.dataIndex, last)]), trigger: "axis", axisPointer: { type: "line", lineStyle: { color: style("--soft") } } },
+      series: [...parts, ...spec.series.map((each, at) => ({
+        name: each.name, type: "line", step: "end", symbol: "none", data: [...spec.x.map((x, i) => [x, each.values[i]]), ...(spec.ends ? [[end, each.values[last]]] : [])],
+        lineStyle: { width: at ? 1.5 : 1, type: at ? "dashed" : "solid", color: tone(each, at) }, itemStyle: { color: tone(each, at) },
+        areaStyle: at || parts.length ? undefined : { color: colour(each.group), opacity: 0.35 },
         markLine: at ? undefined : { symbol: "none", silent: true, precision: 12, data: spec.marks.map((each_) => mark(each_.at, each_.text, each_.bad ? style("--fatal") : style("--ink"))) },
-      })),
+      }))],
     };
   },
 };
+/* Lines that a legend takes in so many pixels: one after the other, as ECharts lays them out. */
+function legendRows(entries, room) {
+  let rows = 1, at = 0;
+  for (const each of entries) { const wide = widest([each.name]) + 30; if (at && at + wide > room) { rows += 1; at = 0; } at += wide; }
+  return rows;
+}
+/* Parts of a curve as areas on top of each other: the sum of all is drawn first, the lowest part last. */
+function layers(spec) {
+  const sums = spec.x.map(() => 0);
+  return (spec.parts || []).map((each) => ({
+    name: each.name, type: "line", step: "end", symbol: "none", silent: true, data: spec.x.map((x, i) => [x, (sums[i] += each.values[i])]),
+    lineStyle: { width: 0 }, itemStyle: { color: colour(each.group) }, areaStyle: { color: colour(each.group), opacity: 1 },
+  })).reverse();
+}
 
 function drawChart(place, spec) {
   const width = place.clientWidth;

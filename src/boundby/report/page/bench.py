@@ -115,6 +115,7 @@ def _samples(result: Result, charts: dict[str, Any]) -> list[Block]:
         "series": [{"name": "wall", "group": "used", "values": values}],
         "hints": [[text.time(ns), f"sample {at}"] for at, ns in enumerate(samples, 1)],
         "marks": [],
+        "ends": True,
     }
     label = f"Wall time of {len(samples)} samples"
     return [chart("samples", label, 260, f"Each is the mean of {result.wall.number} calls.")]

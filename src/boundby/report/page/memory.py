@@ -172,8 +172,17 @@ def _curve(timeline: Timeline, charts: Charts) -> list[Block]:
             {"name": "in use", "group": "used", "values": [each / size for each in live]},
             {"name": "reserved", "group": "sync", "values": [each / size for each in kept]},
         ],
+        "parts": [
+            {"name": part, "group": PARTS[part], "values": (curve / size).tolist()}
+            for part, curve in timeline.made_of
+        ],
         "hints": [
-            [f"{size_text(used)} in use", f"{size_text(whole)} reserved", _moment(timeline, at)]
+            [
+                f"{size_text(used)} in use",
+                f"{size_text(whole)} reserved",
+                *(f"{part} {size_text(int(of[at]))}" for part, of in timeline.made_of if of[at]),
+                _moment(timeline, at),
+            ]
             for at, (used, whole) in enumerate(zip(live, kept, strict=True))
         ],
         "marks": [
@@ -182,7 +191,7 @@ def _curve(timeline: Timeline, charts: Charts) -> list[Block]:
         ],
     }
     label = f"Memory over time: {size_text(max(live))} in use at most, {size_text(most)} reserved"
-    caption = "The most of each stretch of the history, so that no peak is lost."
+    caption = "The most of each stretch of the history, and what it was made of."
     return [chart("memory", label, 300, caption)]
 
 

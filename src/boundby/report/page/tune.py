@@ -31,6 +31,11 @@ HEADS = (
     *(Head(label, "text") for _field, label in tune.QUESTIONS),
 )
 
+TURNS = (
+    "The factor multiplies what each kept change gained, timed in turns with the best before it; "
+    "the rates are of their own minutes, so their quotient may differ."
+)
+
 
 def tune_page(outcome: Outcome) -> Page:
     """The whole page."""
@@ -39,7 +44,13 @@ def tune_page(outcome: Outcome) -> Page:
     panels = (
         _verdict(outcome),
         trials_panel([_trial(each) for each in outcome.story], charts),
-        Panel("predicted", "Predicted and measured", (_predictions(outcome),), short="Predicted"),
+        Panel(
+            "predicted",
+            "Predicted and measured",
+            (_predictions(outcome),),
+            short="Predicted",
+            lead="For the samples that a step had before the change.",
+        ),
         Panel("questions", "Five questions a change", (_answers(outcome),), short="Questions"),
         Panel("patch", "Patch", tuple(_patch(outcome))),
         Panel("notes", "Gates and notes", tuple(_notes(outcome)), short="Notes"),
@@ -65,6 +76,8 @@ def _verdict(outcome: Outcome) -> Panel:
         },
     ]
     said = [f"{sanitize.shown(tune.where(outcome))}.", f"Ended: {sanitize.shown(outcome.ended)}."]
+    if outcome.gain is not None:
+        said.append(TURNS)
     said_first = tune.result(outcome)
     head: Block = {"kind": "headline", "words": said, "figures": figures}
     return Panel("verdict", said_first[0].upper() + said_first[1:], (head,), short="Result")
