@@ -22,7 +22,7 @@ demo: $(VENV)/.base ## install boundby and diagnose the recording it ships with
 test: $(VENV)/.test ## run all tests (ARGS="-k queue" to choose)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(ARGS)
 
-check: lint test ## everything a pull request must pass
+check: lint docs test ## everything a pull request must pass
 
 lint: $(VENV)/.lint ## format, style, types, import direction, spelling
 	$(BIN)/ruff format --check .
@@ -45,7 +45,7 @@ bench-ingest: $(VENV)/.base ## time and memory to read synthetic traces, beside 
 	@$(BIN)/python -m tools.bench_ingest $(ARGS)
 
 docs: $(VENV)/.docs ## build the documentation into site/ and check its links
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet $(ARGS)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "site/index.html"
 
 clean: ## remove caches and build output
