@@ -63,6 +63,9 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if "shared" in item.fixturenames:  # one worker reads each recording once
+            item.add_marker(pytest.mark.xdist_group("shared"))
     skipped = config.stash[skipped_for_want] = {}
     for name, (is_here, reason) in NEEDS.items():
         wanting = [item for item in items if item.get_closest_marker(name)]

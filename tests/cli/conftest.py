@@ -59,7 +59,7 @@ def path_with(folder):
     return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def cold():
     """Run ``boundby ARGUMENTS`` as installed, from nothing."""
     return lambda *arguments, **settings: run(["-m", "boundby"], arguments, **settings)
