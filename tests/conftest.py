@@ -63,9 +63,6 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        if "shared" in item.fixturenames:  # one worker reads each recording once
-            item.add_marker(pytest.mark.xdist_group("shared"))
     skipped = config.stash[skipped_for_want] = {}
     for name, (is_here, reason) in NEEDS.items():
         wanting = [item for item in items if item.get_closest_marker(name)]
@@ -79,6 +76,13 @@ def pytest_collection_modifyitems(config, items):
 def pytest_terminal_summary(terminalreporter, config):
     for name, (count, reason) in config.stash.get(skipped_for_want, {}).items():
         terminalreporter.write_line(f"{name}: {count} not run: {reason}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from dealing import Dealing
+
+    return Dealing(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -154,30 +154,18 @@ def test_json_is_one_document_and_the_programs_output_goes_aside(run):
     assert "\x1b" not in done.stdout
 
 
-@pytest.fixture(scope="module")
-def stopped(tmp_path_factory, cold):
-    """A run that ended when all was measured; its recording, and what came out."""
-    place = tmp_path_factory.mktemp("stopped")
-    script = place / "train.py"
-    script.write_text(f"{TRAIN}step = step_of()\nwhile True: step()")
-    options = ("--folder", place / "kept", "--stop", "--steps", "3")
-    return place / "kept", cold("run", *options, script, timeout=120)
+def test_stop_ends_the_program_when_all_is_measured_and_what_is_kept_is_reported_again(
+    run, boundby, tmp_path
+):
+    done, live = run(
+        "step = step_of()\nwhile True: step()", options=("--stop", "--steps", "3"), timeout=120
+    )
+    again = boundby("run", "--read", tmp_path / "kept")
 
-
-@pytest.mark.xdist_group("stopped")
-def test_stop_ends_the_program_when_all_is_measured(stopped):
-    place, done = stopped
-
-    assert done.returncode == 0, done.stderr
-    assert read_run(captures_in(place)[0])[0].finished
-
-
-@pytest.mark.xdist_group("stopped")
-def test_a_kept_recording_is_reported_again(stopped, boundby):
-    place, done = stopped
-
+    assert done.returncode == 0
+    assert live.finished
     assert done.stdout.startswith("verdict ")
-    assert boundby("run", "--read", place).stdout == done.stdout
+    assert again.stdout == done.stdout
 
 
 def test_a_program_without_steps_ends_at_once_and_is_told_what_to_do(run):

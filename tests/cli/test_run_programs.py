@@ -14,8 +14,6 @@ import pytest
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 
-pytestmark = pytest.mark.xdist_group("programs")
-
 SOURCES = {
     "launch_bound": "optimizer",
     "python_bound": "optimizer",

@@ -20,8 +20,6 @@ WORKLOADS = Path(__file__).parents[1] / "unit" / "experiment" / "workloads.py"
 ENDINGS = WORKLOADS.with_name("endings.py")
 SCRIPT = WORKLOADS.with_name("script.py")
 
-pytestmark = pytest.mark.xdist_group("tune")
-
 
 @pytest.mark.parametrize(
     ("arguments", "said"),

@@ -39,6 +39,7 @@ def bench(seconds):
     return BENCH.format(seconds=seconds).replace("\ndef", f"\n{OPTIONS}\ndef")
 
 
+@pytest.mark.alone
 def test_results_are_printed_saved_and_held_against_the_saved_ones(inner, tmp_path):
     saved = tmp_path / "saved.json"
     first = inner(bench(0.002), "--boundby-save", saved)
