@@ -4,6 +4,8 @@
 PYTHON ?= python3
 ARGS   ?=
 
+WORKERS := -n auto --maxprocesses 4
+
 VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -20,7 +22,7 @@ demo: $(VENV)/.base ## install boundby and diagnose the recording it ships with
 	@$(BIN)/boundby demo $(ARGS)
 
 test: $(VENV)/.test ## run all tests (ARGS="-k queue" to choose)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS) $(ARGS)
 
 check: lint docs test ## everything a pull request must pass
 
@@ -36,7 +38,7 @@ format: $(VENV)/.lint ## rewrite the files in the project's format
 	$(BIN)/ruff check --fix .
 
 coverage: $(VENV)/.test ## run all tests and show the branches that none of them takes
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS) --cov --cov-report=term $(ARGS)
 
 accuracy: $(VENV)/.base ## measure boundby on labelled recordings (BOUNDBY_SHARED, or ../shared) and write docs/accuracy.md
 	@$(BIN)/python -m tools.accuracy $(ARGS)

@@ -11,6 +11,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from turns import turn
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 NO_GPU = "needs a CUDA device, and torch finds none here"
 NO_BROWSER = "needs chromium and chromedriver, and they are not here"
@@ -74,6 +76,19 @@ def pytest_collection_modifyitems(config, items):
 def pytest_terminal_summary(terminalreporter, config):
     for name, (count, reason) in config.stash.get(skipped_for_want, {}).items():
         terminalreporter.write_line(f"{name}: {count} not run: {reason}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from dealing import Dealing
+
+    return Dealing(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    with turn(item.config, alone=item.get_closest_marker("alone") is not None):
+        return (yield)
 
 
 def pytest_runtest_setup():

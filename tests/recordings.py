@@ -1,13 +1,21 @@
 """Recordings as plain rows, so that two of them can be compared whatever their numbering."""
 
+import functools
 import gzip
 import json
 from pathlib import Path
 from typing import Any
 
+from boundby.read import read_recording
 from boundby.read.recording import NONE, Recording
 
 REAL = Path(__file__).resolve().parent / "real"
+
+
+@functools.cache
+def recording_of(path: Path) -> Recording:
+    """A recording that no test changes: a path is read once."""
+    return read_recording(path)
 
 
 def load(path: Path) -> dict[str, Any]:

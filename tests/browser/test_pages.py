@@ -294,6 +294,7 @@ def best(open_page, html, times=2):
     return min(ready), max(sorted(redraw)[: len(redraw) // 2])
 
 
+@pytest.mark.alone
 def test_fifty_thousand_events_move_smoothly(open_page, demo, record_property):
     small, large = best(open_page, demo), best(open_page, huge_page(EVENTS))
     record_property("ready_ms", large[0])

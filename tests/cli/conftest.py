@@ -7,29 +7,86 @@ from pathlib import Path
 
 import pytest
 
-STUBBED = Path(__file__).with_name("stubbed.py")
+from warm import TORCH, Starter
+
+HERE = Path(__file__).parent
 OUR_VARIABLES = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONIOENCODING", "LC_ALL"}
 
+IN_TORCH = {"bench", "check", "loader", "--live", "--model"}
+"""Commands and options that need torch in the process of the command."""
 
-def run(command, arguments, **settings):
-    environment = {name: value for name, value in os.environ.items() if name not in OUR_VARIABLES}
-    environment |= settings.pop("env", {})
+SETTINGS = {"cwd", "env", "input"}
+VARIABLES = {"COLUMNS", "CUDA_VISIBLE_DEVICES", "FORCE_COLOR", "NO_COLOR", "XDG_CACHE_HOME"}
+"""What a process that was forked takes over; anything else asks for one from nothing."""
+
+
+def variables(own=()):
+    """The environment of a command: what this process has and the user wrote, and its own."""
+    kept = {name: value for name, value in os.environ.items() if name not in OUR_VARIABLES}
+    return kept | dict(own)
+
+
+def run(command, arguments, env=(), **settings):
     return subprocess.run(
         [sys.executable, *command, *map(str, arguments)],
         capture_output=True,
         check=False,
-        env=environment,
+        env=variables(env),
         **{"text": True, "encoding": "utf-8", **settings},
     )
 
 
-@pytest.fixture
-def boundby():
-    """Run ``boundby ARGUMENTS`` as installed."""
+def can_fork(env=(), **settings):
+    return sys.platform == "linux" and settings.keys() <= SETTINGS and {*env} <= VARIABLES
+
+
+@pytest.fixture(scope="session")
+def starters():
+    """Return a function that gives the process in which some modules are imported."""
+    made = {}
+
+    def with_modules(*modules):
+        if modules not in made:
+            made[modules] = Starter(modules, variables({"PYTHONPATH": path_with(HERE)}))
+        return made[modules]
+
+    yield with_modules
+    for starter in made.values():
+        starter.end()
+
+
+def path_with(folder):
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+@pytest.fixture(scope="session")
+def cold():
+    """Run ``boundby ARGUMENTS`` as installed, from nothing."""
     return lambda *arguments, **settings: run(["-m", "boundby"], arguments, **settings)
 
 
 @pytest.fixture
-def stubbed():
+def boundby(starters, cold):
+    """Run ``boundby ARGUMENTS``, in a process that was forked where one can be."""
+
+    def start(*arguments, **settings):
+        if not can_fork(**settings):
+            return cold(*arguments, **settings)
+        words = [str(each) for each in arguments]
+        starter = starters(*(TORCH if IN_TORCH & {*words} else ()))
+        return starter.run(words, **settings | {"env": variables(settings.get("env", ()))})
+
+    return start
+
+
+@pytest.fixture
+def stubbed(starters):
     """Run ``boundby ARGUMENTS`` over the diagnoses of ``tests/diagnoses.py``."""
-    return lambda *arguments, **settings: run([str(STUBBED)], arguments, **settings)
+
+    def start(*arguments, **settings):
+        if not can_fork(**settings):
+            return run([str(HERE / "stubbed.py")], arguments, **settings)
+        words = [str(each) for each in arguments]
+        return starters("stubbed").run(words, **settings | {"env": variables(settings.get("env", ()))})
+
+    return start

@@ -74,6 +74,7 @@ def test_what_matters_can_be_said(boundby, saved):
     assert boundby(*arguments, "--floor-us", "500").returncode == 0
 
 
+@pytest.mark.alone
 def test_two_functions_in_turns(boundby):
     done = boundby("compare", "--live", f"{PROGRAMS}slow", f"{PROGRAMS}quick", "--budget", "1")
 

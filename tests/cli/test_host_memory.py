@@ -21,16 +21,16 @@ class Rows(Dataset):
     def __getitem__(self, index): return torch.tensor([float(sum(self.rows[index]))])
 
 def of_list():
-    return loader([[at + part / 48 for part in range(48)] for at in range(100_000)])
+    return loader([[at + part / 192 for part in range(192)] for at in range(25_000)])
 
 def of_array():
-    return loader(np.arange(4_800_000, dtype=np.float32).reshape(-1, 48))
+    return loader(np.arange(4_800_000, dtype=np.float32).reshape(-1, 192))
 
 def start_late(_worker):
     time.sleep(2)  # so that it is seen before it reads anything
 
 def loader(rows):
-    return DataLoader(Rows(rows), batch_size=500, num_workers=1, shuffle=True,
+    return DataLoader(Rows(rows), batch_size=125, num_workers=1, shuffle=True,
                       persistent_workers=True, multiprocessing_context="fork",
                       worker_init_fn=start_late)
 """

@@ -6,9 +6,8 @@ import pytest
 
 from boundby.diagnose import Options, diagnose
 from boundby.errors import UnreadableError
-from boundby.read import read_recording
 from boundby.report.document import encode
-from recordings import REAL
+from recordings import REAL, recording_of
 
 MOST_BYTES = 1_000_000
 DRAINED_ERROR = 0.02
@@ -36,11 +35,11 @@ def device_error(truth, diagnosis):
 
 @pytest.fixture(scope="module")
 def diagnoses():
-    return {file: diagnose(read_recording(REAL / file)) for file in OURS}
+    return {file: diagnose(recording_of(REAL / file)) for file in OURS}
 
 
 def diagnose_with(file, **known):
-    return diagnose(read_recording(REAL / file), Options(**known))
+    return diagnose(recording_of(REAL / file), Options(**known))
 
 
 @pytest.mark.parametrize("file", OURS)
@@ -109,7 +108,7 @@ def shared_diagnoses(shared):
     """Truth and diagnosis of every labelled recording, by file."""
     folder = shared / "traces"
     return {
-        truth["file"]: (truth, diagnose(read_recording(folder / truth["file"])))
+        truth["file"]: (truth, diagnose(recording_of(folder / truth["file"])))
         for truth in truths(folder)
     }
 
@@ -166,7 +165,7 @@ def public_diagnoses(shared):
     found = {}
     for path in sorted((shared / "traces" / "public").rglob("*.json.gz")):
         try:
-            found[path.name] = diagnose(read_recording(path))
+            found[path.name] = diagnose(recording_of(path))
         except UnreadableError:
             found[path.name] = None
     return found

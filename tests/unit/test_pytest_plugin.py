@@ -13,6 +13,9 @@ def test_sleep(gpubench):
     assert gpubench(lambda: time.sleep({seconds}) or 7) == 7
     assert gpubench.result.n >= 10
 """
+WITHOUT = [f"-pno:{plugin}" for plugin in ("cov", "hypothesispytest", "randomly", "xdist")]
+"""Plugins of our own tests, of which one takes seconds to import."""
+
 OPTIONS = "import pytest\n@pytest.mark.gpubench(min_run_time=0.01, warmup=1)"
 
 
@@ -24,7 +27,7 @@ def inner(tmp_path):
         (tmp_path / "test_inner.py").write_text(text)
         variables = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB", "COV"))}
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "--rootdir", str(tmp_path),
+            [sys.executable, "-m", "pytest", "-q", *WITHOUT, "--rootdir", str(tmp_path),
              *map(str, arguments), "test_inner.py"],
             cwd=tmp_path, env=variables | environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
@@ -36,6 +39,7 @@ def bench(seconds):
     return BENCH.format(seconds=seconds).replace("\ndef", f"\n{OPTIONS}\ndef")
 
 
+@pytest.mark.alone
 def test_results_are_printed_saved_and_held_against_the_saved_ones(inner, tmp_path):
     saved = tmp_path / "saved.json"
     first = inner(bench(0.002), "--boundby-save", saved)

@@ -82,6 +82,7 @@ def test_live_comparison_checks_before_it_measures():
     assert unknown.notes[0].startswith("not checked for correctness: no output holds a tensor")
 
 
+@pytest.mark.alone
 def test_a_live_comparison_gives_real_times():
     found = compare_functions(lambda: time.sleep(0.004), lambda: time.sleep(0.002), budget_s=0.5)
 

@@ -13,6 +13,7 @@ from boundby.evidence.syncs import sync_facts, sync_rows
 from boundby.read import read_recording
 from boundby.timeline.timeline import build_timeline
 from boundby.units import ms
+from recordings import recording_of
 
 
 @pytest.fixture(scope="session")
@@ -92,7 +93,7 @@ def test_patterns_a_program_was_built_with(recorded, name, identities):
 
 def test_times_agree_with_what_was_measured_on_every_recording(shared, truth):
     for file, known in truth.items():
-        timeline = build_timeline(read_recording(shared / "traces" / file))
+        timeline = build_timeline(recording_of(shared / "traces" / file))
         steps = len(timeline.steps)
 
         rows = operator_rows(timeline)

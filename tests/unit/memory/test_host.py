@@ -152,6 +152,10 @@ def source(request, monkeypatch):
     return request.param
 
 
+MANY = 1000
+"""More children than this process has: other tests keep some."""
+
+
 @needs_proc
 def test_a_process_and_its_child_are_read(source):
     code = "import sys; held = bytearray(64 << 20); print('there', flush=True); sys.stdin.read()"
@@ -159,7 +163,7 @@ def test_a_process_and_its_child_are_read(source):
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as child:
         child.stdout.readline()
-        seen = {sample.pid: sample for sample in read_processes(os.getpid())}
+        seen = {sample.pid: sample for sample in read_processes(os.getpid(), own_of=MANY)}
         parents = parents_of([child.pid])
         found = seen[child.pid]
         child.stdin.close()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from boundby.errors import BoundbyError
-from boundby.read import read_recording
 from boundby.roofline.families import Family, classify_kernel, classify_kernels
+from recordings import recording_of
 
 NAMES = {
     Family.MATMUL: [
@@ -193,7 +193,7 @@ def test_only_names_in_use_are_classified():
 def recordings(shared):
     for path in sorted((shared / "traces").rglob("*.json.gz")):
         try:
-            yield path, read_recording(path)
+            yield path, recording_of(path)
         except BoundbyError:
             continue
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boundby.read import read_recording
 from boundby.read.recording import NONE, Signature
 from boundby.roofline.devices import match_device
 from boundby.roofline.dtypes import kernel_dtype
@@ -23,6 +22,7 @@ from boundby.roofline.operators import cost_of
 from boundby.roofline.patterns.precision import find_precision
 from boundby.roofline.placement import place
 from boundby.timeline.timeline import build_timeline
+from recordings import recording_of
 
 H200 = match_device("NVIDIA H200").ceilings
 OPERATORS = Path(__file__).parent / "h200_operators.jsonl.gz"
@@ -98,7 +98,7 @@ def test_functions_slower_than_memory_are_named():
 
 def steps_of(path):
     """The rows that the recorded steps launched, under the roofs; and the step of each."""
-    recording = read_recording(path)
+    recording = recording_of(path)
     timeline = build_timeline(recording)
     device = recording.devices[0]
     match = match_device(device.name, device.memory_bytes, device.multiprocessors)

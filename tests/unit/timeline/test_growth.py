@@ -80,6 +80,7 @@ def _tree(timeline):
     return operators_inside(tree), launches_inside(tree), tree.outermost
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("make", "work", "size"),
     [
@@ -92,6 +93,7 @@ def test_four_times_the_rows_take_about_four_times_as_long(make, work, size):
     assert growth(make, work, size) < MOST
 
 
+@pytest.mark.alone
 def test_ranges_of_many_names_are_looked_at_once():
     from boundby.timeline.launches import join_launches
     from boundby.timeline.steps import find_steps

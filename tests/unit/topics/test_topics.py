@@ -1,6 +1,7 @@
 """Topics: every word of a report can be explained, offline, in one shape."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 from typing import get_args
@@ -166,11 +167,16 @@ def test_the_same_schedule_everywhere():
     assert all("schedule(wait=1, warmup=3, active=3)" in text for text in told)
 
 
+@functools.cache
+def calls():
+    """All calls in the package."""
+    trees = [ast.parse(file.read_text("utf-8")) for file in SOURCE.rglob("*.py")]
+    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
 def called_with(function):
     """First arguments of all calls of a function in the package, where they are plain text."""
-    trees = [ast.parse(file.read_text("utf-8")) for file in SOURCE.rglob("*.py")]
-    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    named = [call for call in calls if getattr(call.func, "id", "") == function and call.args]
+    named = [call for call in calls() if getattr(call.func, "id", "") == function and call.args]
     return {call.args[0].value for call in named if isinstance(call.args[0], ast.Constant)}
 
 
