@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from boundby.bench.framework import Tensor, map_tensors, tensors_in, torch, torch_module
+from boundby.errors import CannotTellError
+
+IN_PLACE = "leaf Variable that requires grad is being used in an in-place operation"
+"""How autograd refuses it."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +41,25 @@ def run(
     own = [_copied(each, needs_grad=weights is not None) for each in inputs]
     torch().manual_seed(seed)
     with nullcontext() if weights is not None else torch().no_grad():
-        outputs = tensors_in(fn(*own))
+        outputs = tensors_in(_called(fn, own))
     named = {f"output {at}": each.detach() for at, each in enumerate(outputs)}
     if weights is None:
         return Outcome(named, {})
     pairs = [(each, weights(at, each)) for at, each in enumerate(outputs) if each.requires_grad]
     pairs = [(each, weight) for each, weight in pairs if weight is not None]
     return Outcome(named, _backward(fn, own, pairs))
+
+
+def _called(fn: Callable[..., object], own: Sequence[Any]) -> object:
+    try:
+        return fn(*own)
+    except RuntimeError as error:
+        if IN_PLACE not in str(error):
+            raise
+        raise CannotTellError(
+            "an input that takes a gradient is changed in place",
+            "--no-grads compares outputs alone; or let the function work on a copy",
+        ) from error
 
 
 def _backward(

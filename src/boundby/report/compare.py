@@ -6,7 +6,8 @@ from boundby.bench.compare import Beside, ClockComparison, Comparison
 from boundby.bench.diagnoses import DiagnosisComparison, OpChange
 from boundby.report import numbers, sanitize
 from boundby.report.bench import as_json, time
-from boundby.report.layout import LABEL_WIDTH, Line, Span, line, paragraph, section
+from boundby.report.layout import LABEL_WIDTH, Line, Span, lead, line, paragraph, section
+from boundby.report.markdown import as_drawn, text
 from boundby.report.terminal import Look, draw
 
 SCHEMA_VERSION = 1
@@ -20,11 +21,12 @@ SHOWN = 8
 
 
 def write(found: Comparison | DiagnosisComparison, form: str, look: Look) -> str:
-    """A comparison in the form that was asked for; diagnoses have no Markdown of their own."""
+    """A comparison in the form that was asked for."""
     if form == "json":
         return encode(found)
     if isinstance(found, DiagnosisComparison):
-        return render_diagnoses(found, look)
+        drawn = render_diagnoses(found, look)
+        return as_drawn(WORDS[found.effect], drawn) if form == "markdown" else drawn
     return markdown(found) if form == "markdown" else render(found, look)
 
 
@@ -32,11 +34,16 @@ def render(found: Comparison, look: Look) -> str:
     """The report of a comparison, ending in a newline."""
     width = look.width - LABEL_WIDTH
     lines = [
-        *section("verdict", [_headline(found)]),
-        *section("clocks", [line(_clock(each)) for each in found.clocks]),
+        *section("verdict", _headline(found, width)),
+        *section("clocks", [row for each in found.clocks for row in _clock(each, width)]),
         *section("beside", [line(row) for row in _beside(found)]),
         *section(
-            "across", [line(sanitize.shown(f"{d.name}: {d.old} -> {d.new}")) for d in found.across]
+            "across",
+            [
+                row
+                for d in found.across
+                for row in paragraph(sanitize.shown(f"{d.name}: {d.old} -> {d.new}"), width)
+            ],
         ),
         *section(
             "notes",
@@ -62,14 +69,22 @@ def markdown(found: Comparison) -> str:
         f"{WORDS[each.effect]} |"
         for each in found.clocks
     ]
-    notes = [f"- {sanitize.shown(note)}" for note in found.notes]
+    beside = [f"- {text(' '.join(row.split()))}" for row in _beside(found)]
+    notes = [f"- {text(note)}" for note in found.notes]
     head = [
-        f"# {WORDS[found.effect]}: {sanitize.shown(found.new)} against {sanitize.shown(found.old)}",
+        f"# {verdict(found)}: {text(found.new)} against {text(found.old)}",
         "",
         "| clock | old | new | change | verdict |",
         "| --- | ---: | ---: | ---: | --- |",
     ]
-    return "\n".join([*head, *rows, *([""] if notes else []), *notes]) + "\n"
+    lists = [*beside, *notes]
+    return "\n".join([*head, *rows, *([""] if lists else []), *lists]) + "\n"
+
+
+def verdict(found: Comparison) -> str:
+    """The verdict in words: correctness comes before speed."""
+    word = WORDS[found.effect]
+    return f"{word}, but not correct" if found.is_correct is False else word
 
 
 def change(clock: ClockComparison) -> str:
@@ -95,6 +110,7 @@ def render_diagnoses(found: DiagnosisComparison, look: Look) -> str:
     lines = [
         *section("verdict", [step, line(classes)]),
         *section("moved", moved or [line("no part moved")]),
+        *section("kernels", _ops(found.kernels, look)),
         *section("appeared", _ops(found.appeared, look)),
         *section("vanished", _ops(found.vanished, look)),
         *section("ops", _ops(found.moved, look)),
@@ -104,10 +120,12 @@ def render_diagnoses(found: DiagnosisComparison, look: Look) -> str:
 
 LEAST_MS = 0.0005
 """Parts that move by less than half a microsecond did not."""
+FIGURES = 44
+"""Columns of the figures behind the name of an operator."""
 
 
 def _ops(changes: tuple[OpChange, ...], look: Look) -> list[Line]:
-    room = look.width - LABEL_WIDTH - 40
+    room = look.width - LABEL_WIDTH - FIGURES
     lines = [
         line(
             f"{sanitize.fit(sanitize.shown(sanitize.kernel(each.name)), room)}"
@@ -125,17 +143,18 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else numbers.ms(value)
 
 
-def _headline(found: Comparison) -> Line:
-    first = found.clocks[0]
+def _headline(found: Comparison, width: int) -> list[Line]:
     names = f"{sanitize.shown(found.new)} against {sanitize.shown(found.old)}"
-    return (Span(WORDS[found.effect], "class"), Span(f": {change(first)}; {names}"))
+    return lead(Span(verdict(found), "class"), f": {change(found.clocks[0])}; {names}", width)
 
 
-def _clock(each: ClockComparison) -> str:
-    return (
-        f"{each.name:8}{time(each.old_ns):>10} -> {time(each.new_ns):>10}  {change(each)}  "
-        f"{WORDS[each.effect]}"
-    )
+def _clock(each: ClockComparison, width: int) -> list[Line]:
+    """Figures, then the change: below them where one line does not hold both."""
+    times = f"{each.name:8}{time(each.old_ns):>10} -> {time(each.new_ns):>10}"
+    said = f"{change(each)}  {WORDS[each.effect]}"
+    if len(times) + 2 + len(said) <= width:
+        return [line(f"{times}  {said}")]
+    return [line(times), line(f"{'':8}{said}")]
 
 
 def _beside(found: Comparison) -> list[str]:

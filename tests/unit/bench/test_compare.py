@@ -16,7 +16,7 @@ from boundby.bench.diagnoses import compare_diagnoses, is_diagnosis, read_docume
 from boundby.bench.live import compare_live
 from boundby.bench.result import Clock, Labels, Result
 from boundby.bench.warmup import FirstCost, WarmUp
-from boundby.errors import CannotTellError, UnreadableError
+from boundby.errors import CannotTellError, UnreadableError, UsageError
 from boundby.read.recording import Quality
 from boundby.report.compare import encode, markdown, render, render_diagnoses
 from boundby.report.document import document
@@ -172,8 +172,59 @@ FAIL = "import sys; print('boom', file=sys.stderr); sys.exit(3)"
 def test_a_command_that_fails_is_told_with_its_commit(repository):
     with pytest.raises(CannotTellError, match=r"failed on HEAD with 3: boom"):
         compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", FAIL])
-    with pytest.raises(CannotTellError, match="git worktree"):
-        compare_commits(["nonsense", "HEAD"], ["true"])
+
+
+@pytest.mark.parametrize("commit", ["nonsense", "--", "HEAD~9", "HEAD:value.py"])
+def test_what_is_no_commit(repository, commit):
+    for commits in ([commit, "HEAD"], ["HEAD", commit]):
+        with pytest.raises((CannotTellError, UsageError), match=f"^{commit}: no commit"):
+            compare_commits(commits, ["true"])
+
+
+LEAVES = f"""
+import os, pathlib
+from value import value
+if value == 1.5: exec({BENCH!r})
+"""
+
+
+def test_a_result_and_the_time_of_a_whole_command_are_not_compared(repository):
+    with pytest.raises(CannotTellError, match=r"a result in \$BOUNDBY_RESULT on HEAD and none on"):
+        compare_commits(["HEAD~1", "HEAD"], [sys.executable, "-c", LEAVES], rounds=6)
+
+
+def test_results_of_two_calibers_are_not_compared_unless_it_is_the_question(repository):
+    bench = BENCH.replace("Caliber()", "Caliber(batch=int(2 * value))")
+    command = [sys.executable, "-c", bench]
+
+    with pytest.raises(CannotTellError, match="batch is 2 in the old and 3 in the new"):
+        compare_commits(["HEAD~1", "HEAD"], command, rounds=6)
+    found = compare_commits(["HEAD~1", "HEAD"], command, rounds=6, across=["batch"])
+    assert [each.name for each in found.across] == ["batch"]
+
+
+def test_a_result_that_cannot_be_is_refused_with_its_commit(repository):
+    void = BENCH.replace("Caliber())", 'Caliber(), trust=(Quality("x", "fatal", 1, "too fast"),))')
+    void = f"from boundby.read.recording import Quality\n{void}"
+    write = "import os; open(os.environ['BOUNDBY_RESULT'], 'w').write('no')"
+
+    with pytest.raises(CannotTellError, match="too fast"):
+        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", void])
+    with pytest.raises(CannotTellError, match=r"left on HEAD: no JSON"):
+        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", write])
+
+
+def test_a_command_without_an_end_is_told(repository, monkeypatch):
+    monkeypatch.setattr("boundby.bench.commits.TIMEOUT_S", 0.2)
+
+    with pytest.raises(CannotTellError, match="on HEAD without an end"):
+        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", "import time; time.sleep(9)"])
+
+
+def test_the_time_of_a_whole_command_is_called_so(repository):
+    found = compare_commits(["HEAD", "HEAD"], ["true"], rounds=6)
+
+    assert found.notes[0].startswith("the time is that of the whole command")
 
 
 @pytest.fixture
