@@ -207,10 +207,9 @@ def _notes(old: Result, new: Result) -> Iterable[str]:
     )
     for which, result in (("old", old), ("new", new)):
         if len(result.wall.ns) < FEWEST_PAIRS:
-            yield (
-                f"{which}: of {len(result.wall.ns)} samples no interval can be told, it takes "
-                f"{FEWEST_PAIRS}"
-            )
+            count = len(result.wall.ns)
+            samples = "1 sample is" if count == 1 else f"{count} samples are"
+            yield f"{which}: {samples} too few for an interval, which takes {FEWEST_PAIRS}"
         for each in result.trust:
             if each.severity == "warning":
                 yield f"{which}: {each.message}"

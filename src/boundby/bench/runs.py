@@ -65,11 +65,7 @@ def _called(fn: Callable[..., object], own: Sequence[Any]) -> object:
 def _backward(
     fn: Callable[..., object], own: list[Any], pairs: list[tuple[Tensor, Tensor | None]]
 ) -> dict[str, Tensor]:
-    leaves = {
-        f"grad of input {at}": each
-        for at, each in enumerate(own)
-        if isinstance(each, torch().Tensor) and each.requires_grad
-    }
+    leaves = {f"grad of input {name}": each for name, each in _named_leaves(own)}
     if isinstance(fn, torch().nn.Module):
         leaves |= {f"grad of {name}": each for name, each in fn.named_parameters()}
     if not pairs or not leaves:
@@ -81,6 +77,15 @@ def _backward(
         allow_unused=True,
     )
     return {name: each for name, each in zip(leaves, found, strict=True) if each is not None}
+
+
+def _named_leaves(own: list[Any]) -> Iterator[tuple[str, Tensor]]:
+    """Tensors that take gradients: ``0`` for an input, ``0.2`` for the third inside of one."""
+    for at, value in enumerate(own):
+        is_plain = isinstance(value, torch().Tensor)
+        for inner, each in enumerate(tensors_in(value)):
+            if each.requires_grad:
+                yield f"{at}" if is_plain else f"{at}.{inner}", each
 
 
 def _copied(value: Any, *, needs_grad: bool) -> Any:  # noqa: ANN401 -- any argument

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -148,10 +149,13 @@ def _runs(found: Check, look: Look) -> list[Line]:
 
 
 def _row(case: Case, each: Agreement) -> str:
+    where = f"{each.name}, {case.inputs}, grad_output {case.layout}"
+    if math.isinf(each.error):
+        return f"{where}: {each.reason}"
     equal = ", bit for bit the baseline" if each.is_equal else ""
     reason = f"; {each.reason}" if each.reason else ""
     return (
-        f"{each.name}, {case.inputs}, grad_output {case.layout}: error {each.error:.2e}, baseline "
+        f"{where}: error {each.error:.2e}, baseline "
         f"{_number(each.baseline)}, limit {each.limit:.2e}{equal}{reason}"
     )
 

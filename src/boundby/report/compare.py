@@ -108,7 +108,7 @@ def render_diagnoses(found: DiagnosisComparison, look: Look) -> str:
     )
     classes = f"{found.old_class} -> {found.new_class}; launches a step {before} -> {after}"
     lines = [
-        *section("verdict", [step, line(classes)]),
+        *section("verdict", [step, *paragraph(classes, look.width - LABEL_WIDTH)]),
         *section("moved", moved or [line("no part moved")]),
         *section("kernels", _ops(found.kernels, look)),
         *section("appeared", _ops(found.appeared, look)),
@@ -122,21 +122,29 @@ LEAST_MS = 0.0005
 """Parts that move by less than half a microsecond did not."""
 FIGURES = 44
 """Columns of the figures behind the name of an operator."""
+LEAST_NAME = 16
 
 
 def _ops(changes: tuple[OpChange, ...], look: Look) -> list[Line]:
-    room = look.width - LABEL_WIDTH - FIGURES
-    lines = [
-        line(
-            f"{sanitize.fit(sanitize.shown(sanitize.kernel(each.name)), room)}"
-            f"{numbers.count(each.old_calls) if each.old_calls is not None else '-':>7} -> "
-            f"{numbers.count(each.new_calls) if each.new_calls is not None else '-':>5} calls"
-            f"{_figure(each.old_ms):>8} -> {_figure(each.new_ms)}"
-        )
-        for each in changes[:SHOWN]
-    ]
+    """Names and figures in a line each, below each other where one line does not hold both."""
+    width = look.width - LABEL_WIDTH
+    lines: list[Line] = []
+    for each in changes[:SHOWN]:
+        name = sanitize.shown(sanitize.kernel(each.name))
+        if width < FIGURES + LEAST_NAME:
+            lines += [line(sanitize.fit(name, width).rstrip()), line(_moved(each))]
+        else:
+            lines.append(line(f"{sanitize.fit(name, width - FIGURES)}{_moved(each)}"))
     more = len(changes) - SHOWN
     return [*lines, line(f"and {more} more", "dim")] if more > 0 else lines
+
+
+def _moved(each: OpChange) -> str:
+    return (
+        f"{numbers.count(each.old_calls) if each.old_calls is not None else '-':>7} -> "
+        f"{numbers.count(each.new_calls) if each.new_calls is not None else '-':>5} calls"
+        f"{_figure(each.old_ms):>8} -> {_figure(each.new_ms)}"
+    )
 
 
 def _figure(value: float | None) -> str:
