@@ -6,9 +6,11 @@ gives. Clocks are synchronised, and results know whether they may be trusted.
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,22 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 KIND = "boundby-pytest"
 STATISTICS = ("median", "mean", "p95", "least")
+OPTIONS = frozenset(
+    {
+        "caliber",
+        "cold",
+        "description",
+        "grad_to_none",
+        "label",
+        "min_run_time",
+        "number",
+        "rep",
+        "samples",
+        "sub_label",
+        "warmup",
+    }
+)
+"""Options of the marker: those of ``boundby.bench`` with which it gives a result."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +52,22 @@ class Gate:
 
 @dataclass
 class Session:
-    """What the tests of one run measured, and what they are held against."""
+    """What the tests of one run measured, and what they are held against.
 
+    Attributes:
+        compared: File of the saved results; None where nothing is compared.
+        baseline: What it holds, by test.
+        kept: File that takes the results; None for none.
+        unheld: Why a test could not be compared, by test.
+    """
+
+    compared: str | None = None
     baseline: dict[str, Result] = field(default_factory=dict)
     gate: Gate | None = None
+    kept: Path | None = None
     results: dict[str, Result] = field(default_factory=dict)
     comparisons: dict[str, Comparison] = field(default_factory=dict)
-    incomparable: dict[str, str] = field(default_factory=dict)
+    unheld: dict[str, str] = field(default_factory=dict)
 
 
 KEPT = pytest.StashKey[Session]()
@@ -70,7 +97,7 @@ def parse_gate(text: str) -> Gate:
         share = float(figure.removesuffix("%")) / 100
     except ValueError:
         share = -1.0
-    if name not in STATISTICS or not figure.endswith("%") or share < 0:
+    if name not in STATISTICS or not figure.endswith("%") or not 0 <= share < math.inf:
         raise pytest.UsageError(
             f"--boundby-fail: cannot read {text!r}: STAT:PERCENT, STAT one of "
             f"{', '.join(STATISTICS)}"
@@ -79,14 +106,45 @@ def parse_gate(text: str) -> Gate:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers and read what to compare with."""
+    """Register the markers, read what to compare with, refuse what cannot be done."""
     config.addinivalue_line("markers", "gpubench(**options): options of boundby.bench for a test")
     config.addinivalue_line("markers", "no_sync: fail the test where it waits for the device")
-    session = Session(gate=config.getoption("--boundby-fail"))
-    saved = config.getoption("--boundby-compare")
+    session = Session(
+        compared=config.getoption("--boundby-compare"), gate=config.getoption("--boundby-fail")
+    )
+    saved = config.getoption("--boundby-save")
+    if session.gate and not session.compared:
+        raise pytest.UsageError("--boundby-fail needs saved results: --boundby-compare FILE")
+    if (saved or session.compared) and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError(
+            "--boundby-save and --boundby-compare: tests that run at once disturb each other: -n 0"
+        )
+    if session.compared:
+        session.baseline = read_results(Path(session.compared))
     if saved:
-        session.baseline = read_results(Path(saved))
+        session.kept = Path(saved)
+        refuse_target(session.kept, session.compared)
     config.stash[KEPT] = session
+
+
+def refuse_target(path: Path, compared: str | None) -> None:
+    """Refuse before any test runs a file that cannot take the results, or should not.
+
+    Raises:
+        UsageError: It has no folder, holds something else, or is what is compared with.
+    """
+    if not path.absolute().parent.is_dir():
+        raise pytest.UsageError(f"--boundby-save: {path}: no folder {path.parent}")
+    if not path.exists():
+        return
+    if compared and path.samefile(compared):
+        raise pytest.UsageError(f"--boundby-save: {path} is what is compared with")
+    try:
+        read_results(path)
+    except pytest.UsageError:
+        raise pytest.UsageError(
+            f"--boundby-save: {path} exists and holds no saved results: name another file"
+        ) from None
 
 
 class Benchmark:
@@ -101,11 +159,20 @@ class Benchmark:
     def __call__(self, fn: Callable[..., Any], *args: Any, **keywords: Any) -> Any:  # noqa: ANN401
         """Measure, keep the result, and give back what the function gives."""
         from boundby.bench.measure import bench  # noqa: PLC0415 -- only where it is used
+        from boundby.errors import UsageError  # noqa: PLC0415 -- likewise
 
         if self.result is not None:
             pytest.fail("gpubench measures one function a test", pytrace=False)
         options = {"label": self.name, **self._options}
-        self.result = bench(lambda: fn(*args, **keywords), **options)
+        unknown = sorted(options.keys() - OPTIONS)
+        if unknown:
+            pytest.fail(
+                f"gpubench takes no {unknown[0]!r}: {', '.join(sorted(OPTIONS))}", pytrace=False
+            )
+        try:
+            self.result = bench(functools.partial(fn, *args, **keywords), **options)
+        except UsageError as error:
+            pytest.fail(f"gpubench: {error.message}", pytrace=False)
         self._session.results[self.name] = self.result
         self._hold()
         return fn(*args, **keywords)
@@ -119,12 +186,14 @@ class Benchmark:
         old, gate = self._session.baseline.get(self.name), self._session.gate
         assert self.result is not None  # noqa: S101 -- just measured
         if old is None:
+            if self._session.compared:
+                self._session.unheld[self.name] = "not among the saved results"
             return
         limits = Thresholds(practical=gate.share) if gate else Thresholds()
         try:
             found = compare_results(old, self.result, limits=limits)
         except CannotTellError as error:
-            self._session.incomparable[self.name] = error.message
+            self._session.unheld[self.name] = error.message
             return
         self._session.comparisons[self.name] = found
         if gate is not None and self._is_over(gate, old, found):
@@ -152,46 +221,65 @@ def gpubench(request: pytest.FixtureRequest) -> Benchmark:
 
 
 @pytest.fixture
-def no_sync() -> Iterator[None]:
-    """Fail where the test waits for the device, with every line that does."""
+def no_sync() -> None:
+    """Fail the test where it waits for the device, with every line that does."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Watch the body of a test that asks for it: what its fixtures wait for is their own."""
+    if "no_sync" not in getattr(item, "fixturenames", ()) and not _is_marked(item):
+        return (yield)
     from boundby.bench.syncs import watch_syncs  # noqa: PLC0415 -- only where it is used
 
     with watch_syncs() as found:
-        yield
+        result = yield
     if found:
         lines = "\n".join(f"  {each}" for each in found)
         pytest.fail(f"hidden synchronisation:\n{lines}", pytrace=False)
+    return result
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give marked tests the fixture of their marker."""
-    for item in items:
-        names = getattr(item, "fixturenames", None)
-        if item.get_closest_marker("no_sync") and names is not None and "no_sync" not in names:
-            names.append("no_sync")
+def _is_marked(item: pytest.Item) -> bool:
+    return item.get_closest_marker("no_sync") is not None
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print a table of the results, and tell GitHub where the run is one of its own."""
-    session = config.stash[KEPT]
-    if not session.results:
+    """Print a table of the results, keep them, and tell GitHub where the run is one of its own."""
+    session = config.stash.get(KEPT, None)
+    if session is None or not session.results:
         return
     terminalreporter.section("boundby")
-    for row in _rows(session):
-        terminalreporter.write_line("  ".join(filter(None, row)))
-    target = config.getoption("--boundby-save")
-    if target:
-        save_results(Path(target), session.results)
-        terminalreporter.write_line(f"wrote {target}")
+    for row in _aligned(list(_rows(session))):
+        terminalreporter.write_line(row)
+    for row in _unheld(session):
+        terminalreporter.write_line(row)
+    if session.kept:
+        problem = _attempt(lambda path: save_results(path, session.results), session.kept)
+        terminalreporter.write_line(problem or f"wrote {session.kept}")
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for note in _annotations(session):
             terminalreporter.write_line(note)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(_summary(session))
+    problem = _attempt(lambda path: _append(path, _summary(session)), summary) if summary else ""
+    if problem:
+        terminalreporter.write_line(problem)
+
+
+def _attempt(write: Callable[[Path], None], path: str | Path) -> str:
+    """Write; what prevents it, in words, for the results are on the screen already."""
+    try:
+        write(Path(path))
+    except OSError as error:
+        return f"{path}: cannot write: {error.strerror}"
+    return ""
+
+
+def _append(path: Path, text: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _rows(session: Session) -> Iterator[tuple[str, ...]]:
@@ -209,27 +297,64 @@ def _rows(session: Session) -> Iterator[tuple[str, ...]]:
         )
 
 
+def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """Rows with names to the left and two figures to the right of their columns."""
+    wide = [max(len(row[column]) for row in rows) for column in range(3)]
+    for name, median, spread, *rest in rows:
+        head = f"{name:{wide[0]}}  {median:>{wide[1]}}  {spread:>{wide[2]}}"
+        yield "  ".join([head, *filter(None, rest)])
+
+
 def _against(session: Session, name: str) -> str:
     from boundby.report.compare import WORDS, change  # noqa: PLC0415 -- likewise
 
     found = session.comparisons.get(name)
     if found is not None:
         return f"{WORDS[found.effect]} {change(found.clocks[0])}"
-    return session.incomparable.get(name, "")
+    return session.unheld.get(name, "")
+
+
+def _unheld(session: Session) -> Iterator[str]:
+    """A gate that some tests could not be held against says so: they have not passed it."""
+    if session.gate is None or not session.unheld:
+        return
+    held, every = len(session.comparisons), len(session.results)
+    gate = f"{session.gate.statistic}:{session.gate.share * 100:g}%"
+    yield f"gate {gate}: {held} of {every} tests could be held against the saved results"
 
 
 def _annotations(session: Session) -> Iterator[str]:
-    """Workflow commands of GitHub Actions, one a regression."""
+    """Workflow commands of GitHub Actions: one a regression, one a gate that could not be held."""
     for name, found in session.comparisons.items():
         if found.is_regression:
-            file, _, test = name.partition("::")
-            yield f"::warning file={file},title={test} is slower::{_against(session, name)}"
+            yield _annotation(name, "is slower", _against(session, name))
+    if session.gate is not None:
+        for name, why in session.unheld.items():
+            yield _annotation(name, "was not compared", why)
+
+
+def _annotation(name: str, title: str, message: str) -> str:
+    file, _, test = name.partition("::")
+    head = f"file={_escaped(file, ',:')},title={_escaped(f'{test} {title}', ',:')}"
+    return f"::warning {head}::{_escaped(message)}"
+
+
+def _escaped(text: str, more: str = "") -> str:
+    """As GitHub reads it back: a percent sign first, then what would end a value or a line."""
+    for character in f"%\r\n{more}":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
 
 
 def _summary(session: Session) -> str:
-    rows = [f"| {' | '.join(row)} |" for row in _rows(session)]
+    from boundby.report.markdown import code, text  # noqa: PLC0415 -- only where it is wanted
+
+    rows = [
+        f"| {' | '.join([code(name), *map(text, figures)])} |" for name, *figures in _rows(session)
+    ]
     heads = ["| test | median | spread | against saved | doubts |", "| --- |" + " ---: |" * 4]
-    return "\n".join(["## boundby", "", *heads, *rows, ""])
+    held = [row for each in _unheld(session) for row in ("", text(each))]
+    return "\n".join(["## boundby", "", *heads, *rows, *held, ""])
 
 
 def save_results(path: Path, results: dict[str, Result]) -> None:
@@ -238,7 +363,9 @@ def save_results(path: Path, results: dict[str, Result]) -> None:
 
     body = {name: json.loads(encode(result)) for name, result in results.items()}
     document = {"schema_version": SCHEMA_VERSION, "kind": KIND, "results": body}
-    path.write_text(json.dumps(document) + "\n", encoding="utf-8")
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(json.dumps(document) + "\n", encoding="utf-8")
+    part.replace(path)
 
 
 def read_results(path: Path) -> dict[str, Result]:
@@ -255,5 +382,9 @@ def read_results(path: Path) -> dict[str, Result]:
         if document.get("kind") != KIND or document.get("schema_version") != SCHEMA_VERSION:
             raise pytest.UsageError(f"--boundby-compare: {path} holds no saved results")
         return {name: decode(each, name) for name, each in document["results"].items()}
-    except (OSError, ValueError, AttributeError, UnreadableError) as error:
-        raise pytest.UsageError(f"--boundby-compare: cannot read {path}: {error}") from None
+    except OSError as error:
+        raise pytest.UsageError(f"--boundby-compare: {path}: {error.strerror}") from None
+    except UnreadableError as error:
+        raise pytest.UsageError(f"--boundby-compare: {path}: {error.message}") from None
+    except (ValueError, AttributeError, KeyError):
+        raise pytest.UsageError(f"--boundby-compare: {path} holds no saved results") from None

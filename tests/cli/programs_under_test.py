@@ -67,3 +67,20 @@ def make_loader():
 
 def nan(x):
     return x * float("nan")
+
+
+def refuses(x):
+    raise RuntimeError("no kernel for this")
+
+
+def generates(x=None):
+    yield x
+
+
+async def waits():
+    return None
+
+
+def talks(told=[]):  # noqa: B006 -- says it once
+    if not told:
+        told.append(print("hello"))

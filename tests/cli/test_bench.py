@@ -89,3 +89,35 @@ def test_without_torch_it_says_what_is_missing(boundby, tmp_path):
 
     assert done.returncode == 125
     assert done.stderr.startswith("this needs torch")
+
+
+def test_what_the_target_prints_is_no_result(boundby):
+    done = boundby("bench", f"{PROGRAMS}talks", *QUICK, "--json")
+
+    assert json.loads(done.stdout)["kind"] == "boundby-bench"
+    assert done.stderr == "hello\n"
+
+
+@pytest.mark.parametrize("name", ["generates", "waits"])
+def test_what_does_not_run_when_it_is_called_is_refused(boundby, name):
+    done = boundby("bench", f"{PROGRAMS}{name}", *QUICK)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a call runs none of it" in done.stderr
+    assert "never awaited" not in done.stderr
+
+
+def test_inputs_that_fail_are_named(boundby):
+    done = boundby("bench", f"{PROGRAMS}plain", "--inputs", f"{PROGRAMS}fails", *QUICK)
+
+    assert done.returncode == 125
+    assert done.stderr.startswith(f"{PROGRAMS}fails raised ValueError: no such luck (")
+
+
+def test_a_result_that_cannot_be_kept_is_shown_first(boundby, tmp_path):
+    kept = tmp_path / "none" / "result.json"
+    done = boundby("bench", f"{PROGRAMS}quick", *QUICK, env={"BOUNDBY_RESULT": str(kept)})
+
+    assert done.returncode == 125
+    assert done.stdout.startswith("bench      ")
+    assert done.stderr.startswith(f"{kept}: cannot write: No such file or directory\n")

@@ -101,3 +101,62 @@ def test_nan_on_both_sides_is_no_pass(boundby):
     found = json.loads(document.stdout)
     assert found["passed"] is None
     assert all(each["is_blind"] for case in found["cases"] for each in case["agreements"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--lint", "--streams", "a.py"), "--lint and --streams do not go together"),
+        (("--training", "--lint", "a.py"), "--training and --lint do not go together"),
+        (("--lint", "a.py", "--rtol", "1"), "--lint takes no --rtol"),
+        (("--training", "a:b", "a:b", "--inputs", "a:c"), "--training takes no --inputs"),
+        (("a:b", "a:b", "--batch", "0"), "Invalid value for '--batch'"),
+        ((f"{PROGRAMS}plain", f"{PROGRAMS}plain", *INPUTS, "--precision", "x"), "'x' is unknown"),
+        ((f"{PROGRAMS}plain", f"{PROGRAMS}plain", *INPUTS, "-k", "2", "--atol", "1"), "give one"),
+        ((f"{PROGRAMS}generates", f"{PROGRAMS}plain", *INPUTS), "a generator function"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(boundby, arguments, words):
+    done = boundby("check", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr.splitlines()[0]
+    assert len(done.stderr.splitlines()) in (1, 3)
+
+
+@pytest.mark.parametrize("order", [("plain", "refuses"), ("refuses", "plain")])
+def test_the_function_that_failed_is_the_one_that_is_named(boundby, order):
+    done = boundby("check", *(f"{PROGRAMS}{each}" for each in order), *INPUTS)
+
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.startswith(f"{PROGRAMS}refuses raised RuntimeError: no kernel for this")
+
+
+def test_findings_survive_a_file_that_cannot_be_read(boundby, tmp_path):
+    (tmp_path / "good.py").write_text("y = x.half().sum()\n")
+    (tmp_path / "bad.py").write_text("def f(:\n")
+    files = (tmp_path / "good.py", tmp_path / "bad.py", tmp_path / "none.py")
+    done, document = (
+        boundby("check", "--lint", *files),
+        boundby("check", "--lint", *files, "--json"),
+    )
+    found = json.loads(document.stdout)
+
+    assert (done.returncode, document.returncode) == (125, 125)
+    assert done.stdout.startswith(f"{tmp_path / 'good.py'}:1: low-precision-reduction")
+    assert done.stderr.startswith(f"{tmp_path / 'bad.py'}:1: no Python source: ")
+    assert "(and 1 more)" in done.stderr
+    assert list(found)[:2] == ["schema_version", "kind"]
+    assert [len(found[name]) for name in ("findings", "unread")] == [1, 2]
+
+
+def test_reports_without_markdown_of_their_own_are_fenced(boundby, tmp_path):
+    (tmp_path / "model.py").write_text("y = x.half().sum()\n")
+    boundby("check", "--lint", "model.py", "-o", "lint.md", cwd=tmp_path)
+    boundby("check", "--training", f"{PROGRAMS}make_step", f"{PROGRAMS}make_step", "--steps", "3",
+            "-o", "steps.md", cwd=tmp_path)  # fmt: skip
+
+    for name in ("lint.md", "steps.md"):
+        text = (tmp_path / name).read_text("utf-8")
+        assert text.startswith("# boundby check")
+        assert text.count("```") == 2

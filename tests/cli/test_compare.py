@@ -160,3 +160,43 @@ def test_json_too_deep_to_read_is_one_line(boundby, tmp_path):
 
     assert done.returncode == 125
     assert done.stderr.startswith(f"{path}: no JSON\n\nhint: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--live", "--commits", "a", "b", "c"), "--live and --commits do not go together"),
+        (("a.json", "b.json", "--inputs", "a:b"), "--inputs goes with --live"),
+        (("--live", "a:b", "a:b", "--across", "dtype"), "--across goes with results"),
+        (("--commits", "HEAD", "--", "true"), "--: no commit"),
+        (("--live", f"{PROGRAMS}generates", f"{PROGRAMS}quick"), "a generator function"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(boundby, arguments, words):
+    done = boundby("compare", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize("samples", [[], [0.0], [-1.0], [1e300]])
+def test_samples_that_no_clock_shows_are_one_line(boundby, saved, samples):
+    path = saved("base")
+    document = json.loads(path.read_text())
+    document["wall"]["ns"] = samples
+    path.write_text(json.dumps(document))
+
+    for order in ((path, saved("same")), (saved("same"), path)):
+        done = boundby("compare", *order)
+        assert (done.returncode, done.stdout) == (125, "")
+        assert done.stderr.startswith(f"{path}: damaged result: ")
+        assert len(done.stderr.splitlines()) == 3
+
+
+def test_markdown_of_two_diagnoses(boundby, tmp_path):
+    (tmp_path / "a.json").write_text(encode(launch_bound()))
+    boundby("compare", "a.json", "a.json", "-o", "c.md", cwd=tmp_path)
+    text = (tmp_path / "c.md").read_text("utf-8")
+
+    assert text.startswith("# ")
+    assert "```text" in text

@@ -86,3 +86,59 @@ def test_a_loader_without_batches_is_one_line(boundby, tmp_path, name, words):
     assert "internal error" not in message
     assert blank == ""
     assert hint.startswith("hint: ")
+
+
+FAILING = """\
+import torch
+from torch.utils.data import DataLoader, Dataset, get_worker_info
+
+class InWorkers(Dataset):
+    def __init__(self, in_workers):
+        self.in_workers = in_workers
+    def __len__(self):
+        return 40
+    def __getitem__(self, index):
+        if (get_worker_info() is not None) == self.in_workers:
+            raise ValueError("broken sample")
+        return torch.ones(3)
+
+def nothing():
+    return None
+
+def raises_in_workers():
+    return DataLoader(InWorkers(True), batch_size=4, num_workers=1)
+
+def fine_without_workers():
+    return DataLoader(InWorkers(True), batch_size=4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nothing", "no loader was made but NoneType"),
+        ("raises_in_workers", "loaders.py::raises_in_workers raised ValueError: broken sample ("),
+    ],
+)
+def test_what_fails_is_told_as_it_was_said(boundby, tmp_path, name, words):
+    (tmp_path / "loaders.py").write_text(FAILING)
+    done = boundby("loader", f"loaders.py::{name}", *QUICK, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.startswith(words)
+
+
+def test_settings_that_fail_leave_the_figures_of_the_loader(boundby, tmp_path):
+    (tmp_path / "loaders.py").write_text(FAILING)
+    done = boundby("loader", "loaders.py::fine_without_workers", "--budget", "20", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert "was not measured: ValueError: broken sample" in " ".join(done.stdout.split())
+    assert done.stderr == ""
+
+
+def test_two_step_times_are_one_too_many(boundby):
+    done = boundby("loader", f"{PROGRAMS}make_loader", "--step-ms", "1", "--recording", "a.json")
+
+    assert done.returncode == 2
+    assert "--step-ms and --recording both give the step" in done.stderr

@@ -20,6 +20,9 @@ Metric = Literal["latency", "throughput"]
 NOT_COMPARED = ("git_commit", "is_dirty", "script_hash", "clocks")
 """The code is what is tested, and clocks are read, not set."""
 
+OF_FUNCTION = {"compiled", "compile_mode"}
+"""Flags of what is measured; the others are of the process."""
+
 COMPILE_SWITCHES = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
 ALLOCATOR_VARIABLES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 
@@ -88,7 +91,7 @@ def under_test(across: Iterable[str]) -> frozenset[str]:
     Raises:
         UsageError: There is no such field.
     """
-    known = {each.name for each in fields(Caliber)} | set(FLAGS) | {"compiled"}
+    known = {each.name for each in fields(Caliber)} | set(FLAGS) | OF_FUNCTION
     names = frozenset(name.strip().replace("-", "_") for name in across if name.strip())
     unknown = sorted(names - known)
     if unknown:
@@ -147,6 +150,7 @@ def gather(known: Caliber, inputs: object, script: str | None = None, fn: object
         python=platform.python_version(),
         flags={
             "compiled": str(is_compiled(fn)),
+            "compile_mode": compile_mode(fn),
             **{name: str(read()) for name, read in FLAGS.items()},
         },
         clocks=_clocks() if on_device else {},
@@ -164,6 +168,21 @@ def is_compiled(fn: object) -> bool:
     """Whether a function or module goes through torch.compile, as far as it shows."""
     marks = ("_torchdynamo_orig_callable", "_orig_mod", "_compiled_call_impl")
     return any(getattr(fn, mark, None) is not None for mark in marks)
+
+
+def compile_mode(fn: object) -> str:
+    """Mode of torch.compile as its options show it; empty where nothing is compiled or unknown."""
+    if not is_compiled(fn):
+        return ""
+    read = getattr(fn, "get_compiler_config", None)
+    read = read or getattr(getattr(fn, "_compiled_call_impl", None), "get_compiler_config", None)
+    options = read() if read else None  # None as well for a backend that has no options
+    if not isinstance(options, dict):
+        return ""
+    graphs = bool(options.get("triton.cudagraphs"))
+    if options.get("max_autotune"):
+        return "max-autotune" if graphs else "max-autotune-no-cudagraphs"
+    return "reduce-overhead" if graphs else "default"
 
 
 def _compile_switch() -> str:

@@ -5,20 +5,32 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from boundby.bench.compare import DEFAULT, Comparison, Thresholds, judge_pairs
+from boundby.bench.caliber import Difference
+from boundby.bench.compare import (
+    DEFAULT,
+    Comparison,
+    Thresholds,
+    judge_pairs,
+    refuse_other_caliber,
+    refuse_void,
+)
 from boundby.bench.result import Result, load
-from boundby.errors import CannotTellError
+from boundby.errors import CannotTellError, UnreadableError, UsageError
 from boundby.statistics import FEWEST_PAIRS
 
 RESULT_VARIABLE = "BOUNDBY_RESULT"
 """Where a command may leave a result of ``bench``; without one its own duration counts."""
 ROUNDS = 8
 TIMEOUT_S = 3600.0
+WHOLE_COMMAND = (
+    f"the time is that of the whole command: it left no result of bench in ${RESULT_VARIABLE}"
+)
 
 
 @dataclass(frozen=True)
@@ -29,11 +41,25 @@ class Side:
     folder: Path
 
 
+@dataclass(frozen=True)
+class Run:
+    """One run of the command.
+
+    Attributes:
+        ns: Median of the result that it left, else how long it ran.
+        result: What it left; None for nothing.
+    """
+
+    ns: float
+    result: Result | None
+
+
 def compare_commits(
     commits: Sequence[str],
     command: Sequence[str],
     rounds: int = ROUNDS,
     limits: Thresholds = DEFAULT,
+    across: Iterable[str] = (),
 ) -> Comparison:
     """Run a command on two commits in turns, each run a fresh process.
 
@@ -45,21 +71,41 @@ def compare_commits(
         command: Run in the root of the worktree.
         rounds: Runs of each, at least ``FEWEST_PAIRS``.
         limits: What counts as a change.
+        across: Fields of the caliber that are the thing under test.
 
     Raises:
-        CannotTellError: No repository or commit, or the command fails.
+        UsageError: An option stands where a commit should.
+        CannotTellError: No repository or commit, the command fails or takes too long, or what it
+            leaves on the two cannot be compared.
     """
     rounds = max(rounds, FEWEST_PAIRS)
-    with _checked_out(commits[0]) as old, _checked_out(commits[1]) as new:
-        for side in (old, new):  # caches of the interpreter and of the file system
-            _time(side, command)
+    names = [_commit(each) for each in commits]
+    with _checked_out(names[0]) as old, _checked_out(names[1]) as new:
+        sides = {"old": old, "new": new}
+        # The first runs fill caches of the interpreter and of the file system.
+        first = {name: _run(side, command) for name, side in sides.items()}
+        apart = _alike(first["old"].result, first["new"].result, names, across)
         taken: dict[str, list[float]] = {"old": [], "new": []}
         for at in range(rounds):
-            turn = [("old", old), ("new", new)]
-            for name, side in turn if at % 2 else reversed(turn):
-                taken[name].append(_time(side, command))
+            for name in ("old", "new") if at % 2 else ("new", "old"):
+                taken[name].append(_run(sides[name], command).ns)
     found = judge_pairs(taken["new"], taken["old"], limits)
-    return Comparison(commits[0], commits[1], found.effect, found.clocks, notes=found.notes)
+    notes = () if first["new"].result else (WHOLE_COMMAND,)
+    return Comparison(names[0], names[1], found.effect, found.clocks, across=apart, notes=notes)
+
+
+def _commit(name: str) -> str:
+    """The name, where it is that of a commit."""
+    if name.startswith("-"):
+        raise UsageError(f"{name}: no commit", "boundby compare --commits OLD NEW -- COMMAND")
+    _git("rev-parse", "--git-dir")
+    try:
+        _git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    except CannotTellError:
+        raise CannotTellError(
+            f"{name}: no commit of this repository", "git log --oneline"
+        ) from None
+    return name
 
 
 @contextmanager
@@ -88,41 +134,69 @@ def _git(*arguments: str) -> None:
         raise CannotTellError(f"git {arguments[0]}: {last}", "git log --oneline")
 
 
-def _time(side: Side, command: Sequence[str]) -> float:
-    """One run of the command, ns."""
-    import time  # noqa: PLC0415 -- one use
+def _alike(
+    old: Result | None, new: Result | None, commits: Sequence[str], across: Iterable[str]
+) -> tuple[Difference, ...]:
+    """Differences of caliber that are under test; raises where the two cannot be compared."""
+    if (old is None) != (new is None):
+        left, not_left = commits if new is None else reversed(commits)
+        raise CannotTellError(
+            f"the command left a result in ${RESULT_VARIABLE} on {left} and none on {not_left}",
+            "a median of calls and the time of a whole command are not compared",
+        )
+    if old is None or new is None:
+        return ()
+    for result in (old, new):
+        refuse_void(result)
+    return refuse_other_caliber(old, new, across)
 
+
+def _run(side: Side, command: Sequence[str]) -> Run:
+    """One run of the command."""
     with tempfile.TemporaryDirectory(prefix="boundby-") as folder:
         target = Path(folder) / "result.json"
-        source = str(side.folder / "src")
-        paths = [source, str(side.folder), os.environ.get("PYTHONPATH", "")]
-        environment = {
-            **os.environ,
-            RESULT_VARIABLE: str(target),
-            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        }
         begin = time.perf_counter_ns()
-        try:
-            done = subprocess.run(
-                list(command),
-                cwd=side.folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT_S,
-                check=False,
-            )
-        except OSError as error:
-            raise CannotTellError(f"{command[0]}: {error.strerror}", "check the command") from None
+        _call(side, command, target)
         lasted = float(time.perf_counter_ns() - begin)
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise CannotTellError(
-                f"{command[0]} failed on {side.commit} with {done.returncode}: {last}",
-                "run it there yourself",
-            )
-        return _median_ns(load(target)) if target.exists() else lasted
+        if not target.exists():
+            return Run(lasted, None)
+        try:
+            result = load(target)
+        except UnreadableError as error:
+            left = f"what {command[0]} left on {side.commit}"
+            message = error.message.replace(str(target), left)
+            raise CannotTellError(message, f"write it to ${RESULT_VARIABLE}") from None
+    return Run(result.wall.summary.median, result)
 
 
-def _median_ns(result: Result) -> float:
-    return result.wall.summary.median
+def _call(side: Side, command: Sequence[str], target: Path) -> None:
+    """Run the command to its end; raises CannotTellError where it does not succeed."""
+    paths = [str(side.folder / "src"), str(side.folder), os.environ.get("PYTHONPATH", "")]
+    changes = {
+        RESULT_VARIABLE: str(target),
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+    }
+    try:
+        done = subprocess.run(
+            list(command),
+            cwd=side.folder,
+            env={**os.environ, **changes},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except OSError as error:
+        raise CannotTellError(f"{command[0]}: {error.strerror}", "check the command") from None
+    except subprocess.TimeoutExpired:
+        raise CannotTellError(
+            f"{command[0]} ran for {TIMEOUT_S / 60:.0f} minutes on {side.commit} without an end",
+            "give a command that ends sooner",
+        ) from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise CannotTellError(
+            f"{command[0]} failed on {side.commit} with {done.returncode}: {last}",
+            "run it there yourself",
+        )

@@ -11,6 +11,7 @@ from boundby.bench.warmup import WarmUp
 from boundby.errors import CannotTellError
 from boundby.statistics import (
     ABSOLUTE_FLOOR_NS,
+    FEWEST_PAIRS,
     PRACTICAL,
     Effect,
     Ratio,
@@ -99,20 +100,9 @@ def compare_results(
     Raises:
         CannotTellError: Their calibers differ in anything else, or one of them is void.
     """
-    apart = differences(old.caliber, new.caliber)
-    wanted = under_test(across)
-    foreign = [each for each in apart if each.name not in wanted]
-    if foreign:
-        first = foreign[0]
-        raise CannotTellError(
-            f"different caliber: {first.name} is {first.old} in the old and {first.new} in the new"
-            + (f" ({len(foreign)} fields differ)" if len(foreign) > 1 else ""),
-            f"measure both alike, or --across {','.join(each.name for each in foreign)}",
-        )
-    if old.is_cold != new.is_cold:
-        raise CannotTellError("one result has a cold cache, the other a hot one", "measure alike")
-    _refuse_void(old)
-    _refuse_void(new)
+    apart = refuse_other_caliber(old, new, across)
+    refuse_void(old)
+    refuse_void(new)
     clocks = tuple(
         _clock(name, before, after, limits) for name, before, after in _shared_clocks(old, new)
     )
@@ -127,25 +117,56 @@ def compare_results(
     )
 
 
-def _refuse_void(result: Result) -> None:
+def refuse_other_caliber(old: Result, new: Result, across: Iterable[str]) -> tuple[Difference, ...]:
+    """Differences of caliber, where all of them are under test.
+
+    Raises:
+        CannotTellError: Two calibers or caches differ otherwise.
+    """
+    apart = differences(old.caliber, new.caliber)
+    wanted = under_test(across)
+    foreign = [each for each in apart if each.name not in wanted]
+    if foreign:
+        first = foreign[0]
+        raise CannotTellError(
+            f"different caliber: {first.name} is {first.old} in the old and {first.new} in the new"
+            + (f" ({len(foreign)} fields differ)" if len(foreign) > 1 else ""),
+            f"measure both alike, or --across {','.join(each.name for each in foreign)}",
+        )
+    if old.is_cold != new.is_cold:
+        raise CannotTellError("one result has a cold cache, the other a hot one", "measure alike")
+    return apart
+
+
+def refuse_void(result: Result) -> None:
+    """Raise CannotTellError where the figures of a result are impossible."""
     fatal = [each for each in result.trust if each.severity == "fatal"]
     if fatal:
         raise CannotTellError(f"{result.labels.title}: {fatal[0].message}", "measure it again")
 
 
 def _shared_clocks(old: Result, new: Result) -> list[tuple[str, Clock, Clock]]:
-    found = [("wall", old.wall, new.wall)]
-    if old.device and new.device:
-        found.append(("device", old.device, new.device))
-    if old.submit.ns and new.submit.ns:
-        found.append(("submit", old.submit, new.submit))
-    return found
+    """Clocks whose samples have a ratio; a device that had nothing to do shows zero."""
+    more = (("device", old.device, new.device), ("submit", old.submit, new.submit))
+    return [
+        ("wall", old.wall, new.wall),
+        *(
+            (name, before, after)
+            for name, before, after in more
+            if before is not None and after is not None and _has_ratio(before) and _has_ratio(after)
+        ),
+    ]
+
+
+def _has_ratio(clock: Clock) -> bool:
+    return bool(clock.ns) and min(clock.ns) > 0
 
 
 def _clock(name: str, old: Clock, new: Clock, limits: Thresholds) -> ClockComparison:
     ratio = separate_ratio(new.ns, old.ns)
     before, after = old.summary.median, new.summary.median
-    effect = judge(ratio, before, limits.practical, limits.floor_ns)
+    is_sure = min(len(old.ns), len(new.ns)) >= FEWEST_PAIRS
+    effect = judge(ratio, before, limits.practical, limits.floor_ns) if is_sure else "too-noisy"
     return ClockComparison(name, before, after, ratio, effect)
 
 
@@ -185,6 +206,10 @@ def _notes(old: Result, new: Result) -> Iterable[str]:
         "interval; --live takes turns"
     )
     for which, result in (("old", old), ("new", new)):
+        if len(result.wall.ns) < FEWEST_PAIRS:
+            count = len(result.wall.ns)
+            samples = "1 sample is" if count == 1 else f"{count} samples are"
+            yield f"{which}: {samples} too few for an interval, which takes {FEWEST_PAIRS}"
         for each in result.trust:
             if each.severity == "warning":
                 yield f"{which}: {each.message}"

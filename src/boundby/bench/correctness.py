@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from boundby.bench.agreement import Agreement, Rule, agree
+from boundby.bench.agreement import (
+    IMPOSSIBLE,
+    Agreement,
+    Rule,
+    agree,
+    missing,
+    only_in_candidate,
+)
 from boundby.bench.framework import Tensor, tensors_in, torch
 from boundby.bench.layouts import (
     CONTIGUOUS,
@@ -15,14 +22,26 @@ from boundby.bench.layouts import (
     grad_layouts,
     laid_out,
     redrawn,
+    shuffled,
     transposed_inputs,
 )
 from boundby.bench.reference import Baseline, Reference
 from boundby.bench.runs import Outcome, Weights, precisions, run
+from boundby.bench.targets import refuse_lazy
 from boundby.bench.tolerance import ORDER, lowest
-from boundby.errors import CannotTellError
+from boundby.errors import CannotTellError, UsageError
 
 FRESH_SEED = 1
+USERS_ERRORS = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AssertionError,
+    AttributeError,
+    ArithmeticError,
+)
+"""How code of the user refuses what it is given."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +87,10 @@ class Check:
 
     @property
     def is_blind(self) -> bool:
-        """Whether all values are NaN or infinite on both sides: neither right nor wrong."""
-        return all(each.is_blind for case in self.cases for each in case.agreements)
+        """Whether no failure is the candidate's, and nothing else could be compared."""
+        every = [each for case in self.cases for each in case.agreements]
+        failed = [each for each in every if not each.passed]
+        return all(each.is_blind for each in failed or every)
 
     @property
     def word(self) -> Literal["pass", "fail", "cannot tell"]:
@@ -77,6 +98,13 @@ class Check:
         if self.is_blind:
             return "cannot tell"
         return "pass" if self.passed else "fail"
+
+    @property
+    def failures(self) -> tuple[tuple[Case, Agreement], ...]:
+        """Tensors that failed with their runs, the farthest over its limit first."""
+        every = [(case, each) for case in self.cases for each in case.agreements]
+        failed = [pair for pair in every if not pair[1].passed]
+        return tuple(sorted(failed, key=lambda pair: -_strain(pair[1])))
 
     @property
     def worst(self) -> tuple[Case, Agreement]:
@@ -97,6 +125,9 @@ class Check:
 
 
 def _strain(agreement: Agreement) -> float:
+    """Error in limits; of what fails for another reason more than any."""
+    if not agreement.passed and agreement.error <= agreement.limit:
+        return IMPOSSIBLE
     return agreement.error / agreement.limit if agreement.limit else agreement.error
 
 
@@ -134,23 +165,50 @@ def check(  # noqa: PLR0913 -- tolerances and variants, all by keyword
         seed: Of grad_outputs and of dropout.
 
     Raises:
-        CannotTellError: No output holds a tensor, or the baseline itself fails.
+        UsageError: What cannot be called, or a precision, size or tolerance that is none.
+        CannotTellError: One of them gives no tensor.
     """
+    for name, fn in (("new", new), ("ref", ref), *((("formula", formula),) if formula else ())):
+        refuse_lazy(fn, name)
     new = _with_parameters_of(new, ref)
-    known = precision or lowest(precisions(new, inputs))
-    rule = Rule(known, k, rtol, atol)
+    rule = _rule(precision, k, rtol, atol) or Rule(lowest(precisions(new, inputs)), k, rtol, atol)
+    sizes = _sizes(inputs, batch_sizes)
     trial = Trial(new, Baseline(ref, formula), rule, grads=grads, layouts=layouts, seed=seed)
-    cases = list(trial.cases("as given", inputs))
-    cases += trial.first("fresh values", redrawn(inputs, seed + FRESH_SEED))
-    notes = _lower_precision(known, lowest(precisions(ref, inputs)))
+    cases, notes = trial.as_given(inputs)
+    notes += _lower_precision(rule.precision, lowest(precisions(ref, inputs)))
+    fresh = [redrawn(inputs, seed + FRESH_SEED), shuffled(inputs, seed + FRESH_SEED)]
     variants = [("transposed", [transposed_inputs(inputs)])] if layouts else []
-    sizes = default_sizes(inputs) if batch_sizes is None else batch_sizes
     variants += [(f"batch {size}", ways) for size, ways in batches(inputs, sizes)]
-    for name, ways in variants:
-        more, why = trial.variant(name, ways)
-        cases += more
-        notes += [why] if why else []
-    return Check(known, tuple(cases), tuple(notes))
+    for name, ways in [("fresh values", fresh), *variants]:
+        found, why = trial.variant(name, ways, alone=name == "fresh values")
+        cases += found
+        notes += why
+    blind = {f"{a.name}: {a.reason}" for c in cases for a in c.agreements if a.is_blind}
+    return Check(rule.precision, tuple(cases), tuple(dict.fromkeys([*notes, *sorted(blind)])))
+
+
+def _rule(
+    precision: str | None, k: float | None, rtol: float | None, atol: float | None
+) -> Rule | None:
+    """The rule where its precision was given; raises UsageError on what is none."""
+    if precision is not None and precision not in ORDER:
+        raise UsageError(f"precision: {precision!r} is unknown", f"one of {', '.join(ORDER)}")
+    tolerances = [each for each in (rtol, atol) if each is not None]
+    if not all(0 <= each < IMPOSSIBLE for each in tolerances):
+        raise UsageError("rtol and atol must be finite, and not negative")
+    if k is not None and not 0 < k < IMPOSSIBLE:
+        raise UsageError("k must be positive and finite")
+    if k is not None and tolerances:
+        raise UsageError("k is for errors against float64, rtol and atol for elements: give one")
+    return None if precision is None else Rule(precision, k, rtol, atol)
+
+
+def _sizes(inputs: Sequence[Any], asked: Sequence[int] | None) -> Sequence[int]:
+    if asked is None:
+        return default_sizes(inputs)
+    if any(int(each) != each or each < 1 for each in asked):
+        raise UsageError("batch sizes must be positive whole numbers")
+    return asked
 
 
 def _lower_precision(new: str, ref: str) -> list[str]:
@@ -170,51 +228,85 @@ class Trial:
     layouts: bool = True
     seed: int = 0
 
-    def cases(self, name: str, inputs: Sequence[Any]) -> Iterator[Case]:
-        """One case a layout of grad_output, all in this process."""
-        shapes = self._shapes(inputs)
-        tried = [CONTIGUOUS]
-        if self.grads and self.layouts:
-            longest = max(shapes, key=len, default=())
-            tried = list(grad_layouts(longest))
-        for layout in tried:
-            yield self.case(name, inputs, layout)
+    def as_given(self, inputs: Sequence[Any]) -> tuple[list[Case], list[str]]:
+        """The inputs as they are, in every layout of grad_output; exceptions are passed on."""
+        first = self.case("as given", inputs, CONTIGUOUS)
+        if not first.agreements:
+            raise CannotTellError("the baseline gives no tensor", "return what should be compared")
+        more, notes = self.cases("as given", inputs, self._layouts(inputs)[1:])
+        return [first, *more], notes
 
-    def first(self, name: str, inputs: Sequence[Any]) -> list[Case]:
-        """The case of contiguous gradients alone."""
-        return [self.case(name, inputs, CONTIGUOUS)]
-
-    def variant(self, name: str, ways: Sequence[Sequence[Any]]) -> tuple[list[Case], str]:
+    def variant(
+        self, name: str, ways: Sequence[Sequence[Any]], *, alone: bool
+    ) -> tuple[list[Case], list[str]]:
         """Cases of the first of several inputs that the baseline takes, or why there are none.
 
         A candidate that refuses them is told, not failed: it gives no wrong result.
+
+        Args:
+            ways: Inputs to try.
+            alone: Whether to try contiguous gradients alone.
         """
         inputs = next((way for way in ways if not self._refusal(self.baseline.fn, way)), None)
         if inputs is None:
-            return [], f"{name} was not tried: the baseline does not take it"
+            return [], [f"{name} was not tried: the baseline does not take it"]
         refusal = self._refusal(self.new, inputs)
         if refusal:
-            return [], f"{name}: the candidate refuses it: {refusal}"
-        return list(self.cases(name, inputs)), ""
+            return [], [f"{name}: the candidate refuses it: {refusal}"]
+        return self.cases(name, inputs, [CONTIGUOUS] if alone else self._layouts(inputs))
+
+    def cases(
+        self, name: str, inputs: Sequence[Any], layouts: Sequence[str]
+    ) -> tuple[list[Case], list[str]]:
+        """One case a layout of grad_output, all in this process; notes on those refused."""
+        found, notes = [], []
+        for layout in layouts:
+            weights = self._weights(layout) if self.grads else None
+            try:
+                new = run(self.new, inputs, weights, self.seed)
+            except USERS_ERRORS as error:
+                notes.append(f"grad_output {layout}: the candidate refuses it: {_first(error)}")
+                continue
+            try:
+                found.append(self._against(new, name, inputs, layout, weights))
+            except USERS_ERRORS:
+                notes.append(f"grad_output {layout} was not tried: the baseline does not take it")
+        return found, notes
+
+    def _layouts(self, inputs: Sequence[Any]) -> list[str]:
+        if not (self.grads and self.layouts):
+            return [CONTIGUOUS]
+        return list(grad_layouts(max(self._shapes(inputs), key=len, default=())))
 
     def _refusal(self, fn: Callable[..., object], inputs: Sequence[Any]) -> str:
         """First line of the error that a function answers with; empty where it runs."""
         try:
             run(fn, inputs, None, self.seed)
-        except (RuntimeError, ValueError, IndexError, AssertionError) as error:
-            return (str(error).splitlines() or [type(error).__name__])[0]
+        except USERS_ERRORS as error:
+            return _first(error)
         return ""
 
     def case(self, name: str, inputs: Sequence[Any], layout: str) -> Case:
         """Run candidate, baseline and reference, and compare every tensor."""
         weights = self._weights(layout) if self.grads else None
         new = run(self.new, inputs, weights, self.seed)
+        return self._against(new, name, inputs, layout, weights)
+
+    def _against(
+        self,
+        new: Outcome,
+        name: str,
+        inputs: Sequence[Any],
+        layout: str,
+        weights: Weights | None,
+    ) -> Case:
+        if not new.outputs:
+            raise CannotTellError("no output holds a tensor", "return what should be compared")
         exact = self.baseline.exact(inputs, weights, self.seed)
         old = run(self.baseline.fn, inputs, weights, self.seed)
         alike = self.baseline.at_precision(self.rule.precision, inputs, weights, self.seed)
-        if not new.outputs:
-            raise CannotTellError("no output holds a tensor", "return what should be compared")
-        return Case(name, layout, exact.where, tuple(self._compare(new, old, exact, alike)))
+        found = self._compare(new, old, exact, alike) if exact.outcome.outputs else ()
+        return Case(name, layout, exact.where, tuple(found))
 
     def _compare(
         self, new: Outcome, old: Outcome, exact: Reference, alike: Outcome | None
@@ -222,12 +314,14 @@ class Trial:
         for kind in ("outputs", "grads"):
             truth, before = getattr(exact.outcome, kind), getattr(old, kind)
             same = getattr(alike, kind) if alike else {}
-            for key, tensor in getattr(new, kind).items():
-                if key not in truth or key not in before:
-                    continue
-                yield agree(key, tensor, before[key], truth[key], same.get(key), self.rule)
-            for key in truth.keys() - getattr(new, kind).keys():
-                yield Agreement(key, False, 1.0, None, 0.0, 1.0, False, "missing")  # noqa: FBT003
+            ours = getattr(new, kind)
+            for key, tensor in ours.items():
+                if key in truth and key in before:
+                    yield agree(key, tensor, before[key], truth[key], same.get(key), self.rule)
+                else:
+                    yield only_in_candidate(key, is_output=kind == "outputs")
+            for key in truth.keys() - ours.keys():
+                yield missing(key)
 
     def _shapes(self, inputs: Sequence[Any]) -> list[tuple[int, ...]]:
         with torch().no_grad():
@@ -250,6 +344,11 @@ class Trial:
             return laid_out(values, layout if fits else CONTIGUOUS)
 
         return weight
+
+
+def _first(error: Exception) -> str:
+    """First line of what an exception says."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _with_parameters_of(new: Callable[..., object], ref: Callable[..., object]) -> Any:  # noqa: ANN401

@@ -9,21 +9,31 @@ from typing import Annotated, Any
 
 import msgspec
 
-from boundby.errors import CannotTellError, UnreadableError
+from boundby.errors import CannotTellError, UnreadableError, UsageError
 from boundby.statistics import PRACTICAL, Effect
 
 SCHEMA_VERSION = 1
 COMPARED = ("device", "device_count", "torch", "cuda", "world_size")
 LEAST_OP_SHARE = 0.005
 """An operator below half a percent of the step is neither missed nor noticed."""
+LONGEST_MS = 1e11
+"""Three years: no step is longer."""
+ROUNDING = 1 + 1e-9
+
+Ms = Annotated[float, msgspec.Meta(ge=0, le=LONGEST_MS)]
 
 
 class Estimate(msgspec.Struct):
     """A step time and its range, ms."""
 
-    estimate: Annotated[float, msgspec.Meta(gt=0)]
-    low: Annotated[float, msgspec.Meta(ge=0)]
-    high: Annotated[float, msgspec.Meta(gt=0)]
+    estimate: Annotated[float, msgspec.Meta(gt=0, le=LONGEST_MS)]
+    low: Ms
+    high: Annotated[float, msgspec.Meta(gt=0, le=LONGEST_MS)]
+
+    def __post_init__(self) -> None:
+        """Refuse an estimate outside its own range."""
+        if not self.low <= ROUNDING * self.estimate <= ROUNDING**2 * self.high:
+            raise ValueError("a step time outside its own range")
 
 
 class Steps(msgspec.Struct):
@@ -43,7 +53,7 @@ class Part(msgspec.Struct):
     """Of a waterfall."""
 
     part: str
-    ms: float
+    ms: Ms
 
 
 class Op(msgspec.Struct):
@@ -51,7 +61,21 @@ class Op(msgspec.Struct):
 
     name: str
     calls: float
-    self_device_ms: float | None
+    self_device_ms: Ms | None
+
+
+class Kernel(msgspec.Struct):
+    """A row of the table of kernels; ms of all its calls in a step."""
+
+    name: str
+    calls: float
+    ms: Ms | None
+
+
+class Roofline(msgspec.Struct):
+    """What is read of the roofline: the kernels of a step, all of them."""
+
+    kernels: list[Kernel]
 
 
 class Device(msgspec.Struct):
@@ -69,6 +93,7 @@ class Document(msgspec.Struct):
     waterfall: list[Part]
     ops: list[Op]
     device: Device
+    roofline: Roofline | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +112,7 @@ class PartChange:
 
 @dataclass(frozen=True)
 class OpChange:
-    """An operator or launch call; None where it is absent. ms are of its own device time."""
+    """An operator, launch call or kernel; None where it is absent. ms are of its device time."""
 
     name: str
     old_calls: float | None
@@ -108,6 +133,8 @@ class DiagnosisComparison:
         appeared, vanished: Operators with a noticeable share, the longest first.
         moved: Operators in both, by the change of their device time.
         launches: A step, old and new; None where unknown.
+        kernels: Kernels that only one of the two ran, the longest first; empty where one of the
+            diagnoses has no table of kernels.
     """
 
     old_class: str
@@ -120,6 +147,7 @@ class DiagnosisComparison:
     vanished: tuple[OpChange, ...]
     moved: tuple[OpChange, ...]
     launches: tuple[float | None, float | None]
+    kernels: tuple[OpChange, ...] = ()
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
@@ -148,7 +176,9 @@ def compare_diagnoses(
     Raises:
         CannotTellError: One has no step time, another schema or values that no diagnosis has, or
             their calibers differ.
+        UsageError: Diagnoses have no such field to differ in.
     """
+    wanted = _under_test(across)
     for name, document in (("old", old), ("new", new)):
         if document.get("schema_version") != SCHEMA_VERSION:
             raise CannotTellError(f"the {name} diagnosis has another schema", "make it again")
@@ -156,7 +186,7 @@ def compare_diagnoses(
         if read.steps.unprofiled_ms is None:
             reason = read.verdict.undecided_reason or "it has no step time"
             raise CannotTellError(f"the {name} diagnosis is undecided: {reason}")
-    _refuse_other_caliber(old["caliber"], new["caliber"], frozenset(across))
+    _refuse_other_caliber(old["caliber"], new["caliber"], wanted)
     before, after = old["steps"]["unprofiled_ms"], new["steps"]["unprofiled_ms"]
     return DiagnosisComparison(
         old_class=old["verdict"]["class"],
@@ -166,8 +196,19 @@ def compare_diagnoses(
         effect=_effect(before, after),
         parts=_parts(old["waterfall"], new["waterfall"]),
         launches=(old["device"]["launches_per_step"], new["device"]["launches_per_step"]),
+        kernels=_kernels(old.get("roofline"), new.get("roofline")),
         **_ops(old, new),
     )
+
+
+def _under_test(across: Iterable[str]) -> frozenset[str]:
+    names = frozenset(name.strip().replace("-", "_") for name in across if name.strip())
+    unknown = sorted(names - set(COMPARED))
+    if unknown:
+        raise UsageError(
+            f"--across: diagnoses have no field {unknown[0]!r}", f"one of {', '.join(COMPARED)}"
+        )
+    return names
 
 
 def _validated(name: str, document: dict[str, Any]) -> Document:
@@ -231,6 +272,21 @@ def _ops(old: dict[str, Any], new: dict[str, Any]) -> dict[str, tuple[OpChange, 
             )
         ),
     }
+
+
+def _kernels(old: dict[str, Any] | None, new: dict[str, Any] | None) -> tuple[OpChange, ...]:
+    """Kernels that appeared or vanished."""
+    if old is None or new is None:
+        return ()
+    before = {each["name"]: each for each in old["kernels"]}
+    after = {each["name"]: each for each in new["kernels"]}
+    gone = [
+        OpChange(n, e["calls"], None, e["ms"], None) for n, e in before.items() if n not in after
+    ]
+    came = [
+        OpChange(n, None, e["calls"], None, e["ms"]) for n, e in after.items() if n not in before
+    ]
+    return _longest([*gone, *came])
 
 
 def _op(name: str, old: dict[str, Any] | None, new: dict[str, Any] | None) -> OpChange:

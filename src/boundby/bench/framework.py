@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+
+import numpy as np
 
 from boundby.errors import CannotTellError
 
@@ -31,6 +34,13 @@ def torch_module(name: str) -> Any:  # noqa: ANN401 -- likewise
     """A module of torch by its name, without ``torch.``."""
     torch()
     return import_module(f"torch.{name}")
+
+
+def set_seeds(seed: int) -> None:
+    """Start the generators of Python, numpy and torch from one number."""
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 -- the generator that inputs of the user may draw from
+    torch().manual_seed(seed)
 
 
 def has_cuda() -> bool:

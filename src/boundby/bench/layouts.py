@@ -7,12 +7,13 @@ one shape, whichever comes second. So all layouts are tried in one process, one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from boundby.bench.framework import Tensor, torch
+from boundby.bench.framework import Tensor, map_tensors, tensors_in, torch
 
 CONTIGUOUS = "contiguous"
+AGAIN = "contiguous again"
 EXPANDED = "expanded"
 MOST_TRANSPOSED = 3
 
@@ -22,7 +23,7 @@ def grad_layouts(shape: Sequence[int]) -> tuple[str, ...]:
     several = [at for at in range(len(shape) - 1) if shape[at] > 1 and shape[at + 1] > 1]
     transposed = tuple(f"transposed {at} {at + 1}" for at in reversed(several[-MOST_TRANSPOSED:]))
     expanded = (EXPANDED,) if shape and shape[0] > 1 else ()
-    again = (CONTIGUOUS,) if transposed or expanded else ()
+    again = (AGAIN,) if transposed or expanded else ()
     return (CONTIGUOUS, *transposed, *expanded, *again)
 
 
@@ -39,33 +40,41 @@ def laid_out(values: Tensor, layout: str) -> Tensor:
 def transposed_inputs(inputs: Sequence[Any]) -> list[Any]:
     """Inputs with the same values, every tensor of two or more dimensions non-contiguous."""
     matrix = 2
-    return [
-        laid_out(each, f"transposed {each.dim() - 2} {each.dim() - 1}")
-        if isinstance(each, torch().Tensor) and each.dim() >= matrix
-        else each
-        for each in inputs
-    ]
+
+    def turned(tensor: Tensor) -> Tensor:
+        if tensor.dim() < matrix:
+            return tensor
+        return laid_out(tensor, f"transposed {tensor.dim() - 2} {tensor.dim() - 1}")
+
+    return [map_tensors(turned, each) for each in inputs]
 
 
 def redrawn(inputs: Sequence[Any], seed: int) -> list[Any]:
     """Fresh values: normal ones of the same mean and spread; integers in another order."""
     generator = torch().Generator().manual_seed(seed)
-    return [_redrawn(each, generator) for each in inputs]
+    return [map_tensors(lambda each: _redrawn(each, generator), value) for value in inputs]
 
 
-def _redrawn(value: Any, generator: Any) -> Any:  # noqa: ANN401 -- any argument
-    if not isinstance(value, torch().Tensor) or value.numel() == 0:
-        return value
-    if value.is_floating_point():
-        plain = value.detach().double()
-        spread = float(plain.std()) if value.numel() > 1 else 1.0
-        fresh = torch().randn(value.shape, generator=generator, dtype=torch().float64)
-        drawn = fresh * spread + float(plain.mean())
-        return drawn.to(value.dtype).to(value.device).requires_grad_(value.requires_grad)
-    if value.is_complex():
-        return value
+def shuffled(inputs: Sequence[Any], seed: int) -> list[Any]:
+    """The same values in another order: for inputs that must stay in a range."""
+    generator = torch().Generator().manual_seed(seed)
+    return [map_tensors(lambda each: _shuffled(each, generator), value) for value in inputs]
+
+
+def _redrawn(value: Tensor, generator: Any) -> Tensor:  # noqa: ANN401 -- torch's generator
+    if not value.is_floating_point() or value.numel() == 0:
+        return _shuffled(value, generator)
+    plain = value.detach().double()
+    spread = float(plain.std()) if value.numel() > 1 else 1.0
+    fresh = torch().randn(value.shape, generator=generator, dtype=torch().float64)
+    drawn = fresh * spread + float(plain.mean())
+    return drawn.to(value.dtype).to(value.device).requires_grad_(value.requires_grad)
+
+
+def _shuffled(value: Tensor, generator: Any) -> Tensor:  # noqa: ANN401 -- torch's generator
     order = torch().randperm(value.numel(), generator=generator).to(value.device)
-    return value.detach().flatten()[order].view(value.shape)
+    mixed = value.detach().flatten()[order].view(value.shape)
+    return mixed.requires_grad_(value.requires_grad)
 
 
 def batches(inputs: Sequence[Any], sizes: Sequence[int]) -> Iterator[tuple[int, list[list[Any]]]]:
@@ -73,28 +82,36 @@ def batches(inputs: Sequence[Any], sizes: Sequence[int]) -> Iterator[tuple[int, 
 
     Sizes above the given one repeat rows.
     """
-    tensors = [each for each in inputs if isinstance(each, torch().Tensor) and each.dim()]
-    if not tensors:
+    tensors = _with_rows(inputs)
+    if not tensors or not tensors[0].shape[0]:
         return
-    rows = tensors[0].shape[0]
+    first, rows = tensors[0], tensors[0].shape[0]
     for size in sizes:
-        every = [
-            _cut(each, size) if each is not None and _has_rows(each, rows) else each
-            for each in inputs
-        ]
-        first = [_cut(each, size) if each is tensors[0] else each for each in inputs]
-        yield size, [every, first]
+        alike = _cut_where(inputs, size, lambda each: _has_rows(each, rows))
+        alone = _cut_where(inputs, size, lambda each: each is first)
+        yield size, [alike, alone]
+
+
+def _cut_where(inputs: Sequence[Any], size: int, is_wanted: Callable[[Tensor], bool]) -> list[Any]:
+    def cut(tensor: Tensor) -> Tensor:
+        return _cut(tensor, size) if is_wanted(tensor) else tensor
+
+    return [map_tensors(cut, each) for each in inputs]
 
 
 def default_sizes(inputs: Sequence[Any]) -> tuple[int, ...]:
     """A single sample and an odd number of them, where the given batch is larger."""
-    tensors = [each for each in inputs if isinstance(each, torch().Tensor) and each.dim()]
+    tensors = _with_rows(inputs)
     rows = int(tensors[0].shape[0]) if tensors else 0
     return tuple(size for size in (1, 3) if size < rows)
 
 
-def _has_rows(value: Any, rows: int) -> bool:  # noqa: ANN401 -- any argument
-    return isinstance(value, torch().Tensor) and value.dim() > 0 and value.shape[0] == rows
+def _with_rows(inputs: Sequence[Any]) -> list[Tensor]:
+    return [each for each in tensors_in(list(inputs)) if each.dim()]
+
+
+def _has_rows(value: Tensor, rows: int) -> bool:
+    return value.dim() > 0 and value.shape[0] == rows
 
 
 def _cut(value: Tensor, size: int) -> Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from boundby.errors import UnreadableError
 LOW = {"half", "bfloat16"}
 LOW_DTYPES = {"float16", "half", "bfloat16"}
 REDUCTIONS = {"sum", "mean", "norm", "var", "std", "logsumexp", "cumsum", "prod"}
+LOSSES = ("_loss", "cross_entropy")
 OPTIMIZERS = {"Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adamax", "NAdam", "RAdam", "Lion"}
 
 
@@ -31,6 +33,20 @@ class Finding:
     message: str
 
 
+def lint_files(
+    paths: Iterable[str | Path],
+) -> tuple[tuple[Finding, ...], tuple[UnreadableError, ...]]:
+    """Findings in Python files, and what was wrong with those that could not be read."""
+    found: list[Finding] = []
+    unread = []
+    for path in paths:
+        try:
+            found += lint_file(path)
+        except UnreadableError as error:
+            unread.append(error)
+    return tuple(found), tuple(unread)
+
+
 def lint_file(path: str | Path) -> tuple[Finding, ...]:
     """Findings in a Python file, by line.
 
@@ -38,17 +54,30 @@ def lint_file(path: str | Path) -> tuple[Finding, ...]:
         UnreadableError: There is none, or it is no Python.
     """
     try:
-        text = Path(path).read_text("utf-8")
-        return lint(text, str(path))
+        return lint(Path(path).read_bytes(), str(path))
     except OSError as error:
         raise UnreadableError(f"{path}: {error.strerror}", "check the path") from None
-    except (SyntaxError, ValueError) as error:
+    except SyntaxError as error:
+        where = f"{path}:{error.lineno}" if error.lineno else f"{path}"
+        raise UnreadableError(f"{where}: no Python source: {error.msg}", "check the path") from None
+    except ValueError as error:
         raise UnreadableError(f"{path}: no Python source: {error}", "check the path") from None
+    except (RecursionError, MemoryError):
+        raise UnreadableError(
+            f"{path}: nested too deeply to be read", "leave generated code out"
+        ) from None
 
 
-def lint(text: str, file: str = "") -> tuple[Finding, ...]:
-    """Findings in Python source, by line; raises SyntaxError where it is none."""
-    tree = ast.parse(text)
+def lint(source: str | bytes, file: str = "") -> tuple[Finding, ...]:
+    """Findings in Python source, by line; raises SyntaxError where it is none.
+
+    Args:
+        source: Text, or bytes in the encoding that they declare.
+        file: Its name, for the findings.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # of the user's own escapes
+        tree = ast.parse(source)
     names = _assigned(tree)
     found = [
         Finding(id_, file, node.lineno, message)
@@ -83,10 +112,15 @@ def _resolve(node: ast.expr, names: Names) -> ast.expr:
 
 
 def _called(node: ast.AST) -> str:
-    """Last part of the name of a called function or method; empty for anything else."""
+    """Last part of the name of a called function or method; empty for anything else.
+
+    A call of what a call made is that of the inner one: ``nn.Softmax(-1)(x)``.
+    """
     if not isinstance(node, ast.Call):
         return ""
     function = node.func
+    if isinstance(function, ast.Call):
+        return _called(function)
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
@@ -104,9 +138,37 @@ def _is_module(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in {"torch", "F", "nn", "np", "math"}
 
 
+SOFTMAX = {"softmax", "Softmax"}
+LOG = {"log", "log_"}
+
+
 def _log_of_softmax(node: ast.expr, names: Names) -> bool:
-    inner = _operand(node) if _called(node) in {"log", "log_"} else None
-    return inner is not None and _called(_resolve(inner, names)) == "softmax"
+    """Also where a small number is added before the logarithm, which only hides it."""
+    inner = _operand(node) if _called(node) in LOG else None
+    if inner is None:
+        return False
+    inner = _resolve(inner, names)
+    terms = [inner]
+    if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Add):
+        terms = [_resolve(each, names) for each in (inner.left, inner.right)]
+    return any(_called(each) in SOFTMAX for each in terms)
+
+
+def _log_of_sum_of_exp(node: ast.expr, names: Names) -> bool:
+    """``log(exp(x).sum())`` where nothing is subtracted from x."""
+    total = _operand(node) if _called(node) in LOG else None
+    total = None if total is None else _resolve(total, names)
+    inner = _operand(total) if total is not None and _called(total) == "sum" else None
+    return inner is not None and _is_bare_exp(_resolve(inner, names), names)
+
+
+def _is_bare_exp(node: ast.expr, names: Names) -> bool:
+    """Whether an expression is ``exp`` of something from which nothing is subtracted."""
+    if _called(node) != "exp":
+        return False
+    argument = _operand(node)
+    argument = None if argument is None else _resolve(argument, names)
+    return not (isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Sub))
 
 
 def _exp_without_max(node: ast.expr, names: Names) -> bool:
@@ -114,15 +176,11 @@ def _exp_without_max(node: ast.expr, names: Names) -> bool:
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
         return False
     top = _resolve(node.left, names)
-    if _called(top) != "exp":
+    if not _is_bare_exp(top, names):
         return False
     bottom = _resolve(node.right, names)
     inner = _operand(bottom) if _called(bottom) == "sum" else None
-    if inner is None or ast.dump(_resolve(inner, names)) != ast.dump(top):
-        return False
-    argument = _operand(top)
-    argument = None if argument is None else _resolve(argument, names)
-    return not (isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Sub))
+    return inner is not None and ast.dump(_resolve(inner, names)) == ast.dump(top)
 
 
 def _is_low(node: ast.expr | None, names: Names) -> bool:
@@ -139,10 +197,12 @@ def _is_low(node: ast.expr | None, names: Names) -> bool:
 
 
 def _low_loss(node: ast.expr, names: Names) -> bool:
-    name = _called(node)
-    if name != "nll_loss" and not name.endswith(("_loss", "cross_entropy")):
+    """A function of losses, or what a class of losses made, given half precision."""
+    if not isinstance(node, ast.Call):
         return False
-    return isinstance(node, ast.Call) and any(_is_low(each, names) for each in node.args)
+    maker = _resolve(node.func, names)
+    is_loss = _called(node).endswith(LOSSES) or _called(maker).endswith("Loss")
+    return is_loss and any(_is_low(each, names) for each in node.args)
 
 
 def _low_reduction(node: ast.expr, names: Names) -> bool:
@@ -171,6 +231,11 @@ RULES: tuple[tuple[str, str, Test], ...] = (
         _exp_without_max,
     ),
     (
+        "exp-without-max",
+        "log(exp(x).sum()) overflows for large x: use logsumexp, or subtract the maximum",
+        _log_of_sum_of_exp,
+    ),
+    (
         "low-precision-loss",
         "the loss is computed in half precision: cast its inputs to float32",
         _low_loss,
@@ -191,7 +256,8 @@ def _low_optimizers(tree: ast.AST) -> Iterator[int]:
             operand = call.func.value if isinstance(call.func, ast.Attribute) else None
             if isinstance(operand, ast.Name) and _is_low(call, {}):
                 low.add(operand.id)
-            if _called(call) in OPTIMIZERS and call.args and _mentions(call.args[0], low):
+            given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "params")]
+            if _called(call) in OPTIMIZERS and any(_mentions(each, low) for each in given):
                 yield call.lineno
         if isinstance(node, ast.Assign) and _is_low(node.value, {}):
             low |= {each.id for each in node.targets if isinstance(each, ast.Name)}

@@ -14,19 +14,21 @@ from boundby.bench.compare import (
     beside,
     judge_pairs,
 )
-from boundby.bench.correctness import Check, check
+from boundby.bench.correctness import USERS_ERRORS, Check, check
 from boundby.bench.machine import Machine, this_machine
 from boundby.bench.measure import PeakMemory
 from boundby.bench.sampling import block_size
+from boundby.bench.targets import refuse_lazy
+from boundby.bench.trust import unsteady
 from boundby.bench.warmup import WarmUp, warm_up
 from boundby.errors import BoundbyError
-from boundby.statistics import paired_ratio
+from boundby.statistics import FEWEST_PAIRS, paired_ratio
 from boundby.units import NS_PER_S
 
 BUDGET_S = 10.0
 MOST_PAIRS = 400
 """More narrow the interval by little and make the rank interval slow."""
-FEWEST_PAIRS = 30
+WANTED_PAIRS = 30
 ROUND = 10
 NARROW = 3
 """Stop when half the interval is a third of the effect that matters: then both an effect of that
@@ -48,9 +50,14 @@ def compare_functions(
         new, old: Called with the inputs.
         inputs: Arguments of both.
         machine: Where they run; found where not given.
-        budget_s: Seconds of sampling.
+        budget_s: Seconds of sampling; six pairs are taken in any case.
         limits: What counts as a change.
+
+    Raises:
+        UsageError: One of them cannot be measured by calling it.
     """
+    refuse_lazy(new, "the new one")
+    refuse_lazy(old, "the old one")
     machine = machine or this_machine()
     (first_old, peak_old) = _prepare(lambda: old(*inputs), machine)
     (first_new, peak_new) = _prepare(lambda: new(*inputs), machine)
@@ -59,7 +66,7 @@ def compare_functions(
     figures, notes = beside((first_old, first_new), (peak_old, peak_new)), list(found.notes)
     for which, warm in (("old", first_old), ("new", first_new)):
         if not warm.is_steady:
-            notes.append(f"{which}: calls were still getting faster after {warm.calls} of them")
+            notes.append(f"{which}: {unsteady(warm)}")
     return replace(found, beside=(*figures, *numeric), notes=(*note, *notes), is_correct=is_correct)
 
 
@@ -79,21 +86,22 @@ def compare_live(
     numbers = [block_size(call, machine) for call in calls]
     taken: tuple[list[float], list[float]] = ([], [])
     began = machine.now_ns()
-    while True:
-        for pair in range(ROUND):
-            for which in (0, 1) if pair % 2 else (1, 0):
-                taken[which].append(_sample(calls[which], machine, numbers[which]))
-        if _is_enough(taken, machine.now_ns() - began, budget_s, limits):
-            return judge_pairs(taken[0], taken[1], limits)
+    while not _is_enough(taken, machine.now_ns() - began, budget_s, limits):
+        for which in (1, 0, 0, 1):
+            taken[which].append(_sample(calls[which], machine, numbers[which]))
+    return judge_pairs(taken[0], taken[1], limits)
 
 
 def _is_enough(
     taken: tuple[list[float], list[float]], spent: float, budget_s: float, limits: Thresholds
 ) -> bool:
+    """Whether to stop. Looked at after whole rounds alone, but for the time, which ends any."""
     pairs = len(taken[0])
+    if pairs < FEWEST_PAIRS:
+        return False
     if pairs >= MOST_PAIRS or spent >= budget_s * NS_PER_S:
         return True
-    if pairs < FEWEST_PAIRS:
+    if pairs < WANTED_PAIRS or pairs % ROUND:
         return False
     return paired_ratio(taken[0], taken[1]).half_width <= limits.practical / NARROW
 
@@ -119,7 +127,7 @@ def _numerics(
     """Whether the new one passes, the largest errors of both, and a note where it does not."""
     try:
         found = check(new, old, *inputs)
-    except (BoundbyError, RuntimeError, TypeError, ValueError) as error:
+    except (BoundbyError, *USERS_ERRORS) as error:
         reason = getattr(error, "message", str(error)).splitlines()
         return None, [], [f"not checked for correctness: {reason[0] if reason else 'it failed'}"]
     errors = [each for case in found.cases for each in case.agreements]

@@ -2,145 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from statistics import median
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
-from boundby.bench.framework import has_cuda, tensors_in, torch_module
+from boundby.bench.correctness import USERS_ERRORS
+from boundby.bench.framework import has_cuda, torch_module
+from boundby.bench.loader_batches import Seen, busy, growth, readings, seen, stages
+from boundby.bench.loader_values import FEWEST_BATCHES, LoaderResult, Pass, Settings
+from boundby.bench.targets import said_by
 from boundby.errors import CannotTellError
-from boundby.memory.host import HostUse, Loading, host_use
-from boundby.memory.processes import Sample, host_memory
-from boundby.statistics import Summary, summarize
-from boundby.units import NS_PER_MS, NS_PER_S
+from boundby.memory.host import Loading, host_use, pinned_bytes
+from boundby.memory.processes import host_memory
+from boundby.units import NS_PER_S
 
 BUDGET_S = 20.0
-FEWEST_BATCHES = 5
 MOST_BATCHES = 500
-MARGIN = 0.05
-"""A loader this much faster than the step keeps up with it; nearer, its own scatter decides."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a loader can be given; ``prefetch`` is None without workers."""
-
-    workers: int
-    prefetch: int | None
-    pin: bool
-    persistent: bool
-
-    @property
-    def text(self) -> str:
-        """As a reader would write it."""
-        parts = [f"num_workers={self.workers}"]
-        parts += [f"prefetch_factor={self.prefetch}"] if self.workers else []
-        parts += ["pin_memory=True"] if self.pin else []
-        parts += ["persistent_workers=True"] if self.persistent else []
-        return ", ".join(parts)
-
-
-@dataclass(frozen=True)
-class Stages:
-    """Median ns a batch; None where it does not happen or is unknown. ``transform`` is its own."""
-
-    fetch: float
-    transform: float | None
-    collate: float
-    pin: float | None
-
-
-@dataclass(frozen=True)
-class Pass:
-    """One measured pass, with batches taken as fast as they come.
-
-    Attributes:
-        settings: Of the loader.
-        first_ns: From ``iter`` to the first batch, workers and all.
-        batch_ns: Every later batch, as the loop waits for it.
-        span_ns: All later batches together.
-        samples: In the later batches; None where a batch does not show its size.
-        stages: What a batch costs where it is made.
-        worker_busy: Share of their time in which workers made batches; None without workers.
-        private_bytes: Memory of a worker's own at the end, the largest; None where unknown.
-        growth_bytes: By how much that grew during the pass.
-        batch_bytes: Of the tensors of a batch.
-        is_whole: Whether the pass came to its end.
-        readings: Memory of the processes that make batches, where it changed.
-    """
-
-    settings: Settings
-    first_ns: float
-    batch_ns: tuple[float, ...]
-    span_ns: float
-    samples: int | None
-    stages: Stages | None
-    worker_busy: float | None
-    private_bytes: int | None
-    growth_bytes: int | None
-    batch_bytes: int
-    is_whole: bool
-    readings: tuple[Sample, ...] = ()
-
-    @property
-    def per_batch_ns(self) -> float:
-        """Mean time a batch: what a loop that only loads sees."""
-        return self.span_ns / len(self.batch_ns) if self.batch_ns else self.first_ns
-
-    @property
-    def samples_per_s(self) -> float | None:
-        """Samples a second without the first batch."""
-        return self.samples / self.span_ns * NS_PER_S if self.samples and self.span_ns else None
-
-    @property
-    def summary(self) -> Summary | None:
-        """Of the waits for a batch, ns; None where there was one batch."""
-        return summarize(self.batch_ns) if self.batch_ns else None
-
-
-Answer = Literal["enough", "bottleneck", "near", "unknown"]
-
-
-@dataclass(frozen=True)
-class LoaderResult:
-    """What a loader does and could do.
-
-    Attributes:
-        measured: With its own settings.
-        restart_ns: First batch of a second pass: what each epoch pays again.
-        sweep: With other settings, in the order in which they were tried.
-        step_ms: Of the program; None where not given.
-        pinned_bytes: Page-locked memory that the queue of batches holds when full.
-        host: What the data and the workers take of the host's memory.
-    """
-
-    measured: Pass
-    restart_ns: float
-    sweep: tuple[Pass, ...]
-    step_ms: float | None
-    pinned_bytes: int
-    notes: tuple[str, ...] = ()
-    host: HostUse | None = None
-
-    @property
-    def answer(self) -> Answer:
-        """Whether the loader keeps up with the step."""
-        if self.step_ms is None:
-            return "unknown"
-        ratio = self.measured.per_batch_ns / (self.step_ms * NS_PER_MS)
-        if abs(ratio - 1) < MARGIN:
-            return "near"
-        return "enough" if ratio < 1 else "bottleneck"
-
-    @property
-    def best(self) -> Pass:
-        """The fastest pass; of those within 5% of it the one with the fewest workers."""
-        every = [self.measured, *self.sweep]
-        least = min(each.per_batch_ns for each in every)
-        close = [each for each in every if each.per_batch_ns <= (1 + MARGIN) * least]
-        return min(close, key=lambda each: (each.settings.workers, each.settings.prefetch or 0))
+LONGEST = 2
+"""A pass of slow batches ends after so many times its part, with fewer batches than it should."""
 
 
 def measure_loader(
@@ -155,44 +37,113 @@ def measure_loader(
     Args:
         loader: A DataLoader; of anything else only the iteration is measured.
         step_ms: Step time of the program, to compare with.
-        budget_s: Seconds for all passes together; each pass gets its part.
+        budget_s: Seconds for all passes together; each pass gets its part. A pass goes on to its
+            second batch in any case, and settings for which no time is left are not tried.
         sweep: Whether to try other settings.
 
     Raises:
-        CannotTellError: It gives no batch.
+        CannotTellError: It cannot be iterated, or gives no batch.
     """
-    is_loader = isinstance(loader, torch_module("utils.data").DataLoader)
-    others = candidates(settings_of(loader)) if is_loader and sweep else []
+    if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
+        raise CannotTellError(
+            f"no loader was made but {type(loader).__name__}", "return the DataLoader"
+        )
+    others = candidates(settings_of(loader)) if is_plain(loader) and sweep else []
     part = budget_s / (len(others) + 2)
+    ends = time.monotonic() + budget_s
     measured = run_pass(loader, part)
     if not measured.first_ns:
         raise CannotTellError(
             "the loader gave no batch",
             "is its data set empty, or smaller than a batch with drop_last?",
         )
-    again = run_pass(loader, part / 2)
-    passes = tuple(run_pass(rebuilt(loader, each), part) for each in others)
-    notes = () if is_loader else ("no DataLoader: stages, workers and the sweep are unknown",)
-    settings = measured.settings
-    queued = (settings.prefetch or 1) * max(settings.workers, 1) if settings.pin else 0
-    host = host_use(measured.readings, host_memory(), _loading(loader, measured))
+    again = run_pass(loader, 0.0, fewest=0)
+    passes, untried = _sweep(loader, others, part, ends)
+    holds = _loading(loader, measured)
+    pinned = pinned_bytes(measured.batch_bytes, holds.prefetch, holds.workers) if holds.pins else 0
     return LoaderResult(
-        measured, again.first_ns, passes, step_ms, queued * measured.batch_bytes, notes, host
+        measured,
+        again.first_ns or None,
+        passes,
+        step_ms,
+        pinned,
+        (*_notes(loader, measured, again), *untried),
+        host_use(measured.readings, host_memory(), holds),
     )
+
+
+def is_plain(loader: Any) -> bool:  # noqa: ANN401 -- a DataLoader or the like
+    """Whether it is a DataLoader that torch iterates: one that can be built again as it is."""
+    kind = torch_module("utils.data").DataLoader
+    return isinstance(loader, kind) and type(loader).__iter__ is kind.__iter__
+
+
+def _sweep(
+    loader: Any,  # noqa: ANN401 -- a DataLoader
+    others: list[Settings],
+    part_s: float,
+    ends: float,
+) -> tuple[tuple[Pass, ...], list[str]]:
+    """Passes with other settings while there is time, and a note on each that has none.
+
+    Args:
+        part_s: Seconds a pass.
+        ends: When all must be done, on the monotonic clock.
+    """
+    found, notes, late = [], [], []
+    for settings in others:
+        if time.monotonic() >= ends:
+            late.append(settings.text)
+            continue
+        try:
+            found.append(run_pass(rebuilt(loader, settings), part_s))
+        except (*USERS_ERRORS, OSError) as error:
+            notes.append(f"{settings.text} was not measured: {said_by(error)}")
+        gc.collect()  # an iterator that failed must not be ended by a worker of the next
+    if late:
+        notes.append(f"no time was left for {'; '.join(late)}: --budget gives more")
+    short = [each.settings.text for each in found if each.is_short]
+    if short:
+        notes.append(f"few batches in the time, with {'; '.join(short)}: --budget gives more")
+    return tuple(found), notes
+
+
+def _notes(loader: Any, measured: Pass, again: Pass) -> Iterator[str]:  # noqa: ANN401 -- likewise
+    """How far the figures of the loader itself reach."""
+    if not isinstance(loader, torch_module("utils.data").DataLoader):
+        yield "no DataLoader: stages, workers and the sweep are unknown"
+    elif not is_plain(loader):
+        yield (
+            f"{type(loader).__name__} iterates in its own way: stages, workers and the sweep are "
+            "unknown"
+        )
+    if not again.first_ns:
+        yield "a second pass gave no batch: it can be iterated once"
+    if measured.settings.pin and not _pins(measured.settings):
+        yield "pin_memory=True does nothing here: there is no device"
+    if measured.is_short:
+        later = len(measured.batch_ns)
+        batches = "1 batch" if later == 1 else f"{later} batches"
+        yield f"only {batches} came after the first in the time: --budget gives more"
+
+
+def _pins(settings: Settings) -> bool:
+    """Whether batches are page-locked: only where there is a device to copy to."""
+    return settings.pin and has_cuda()
 
 
 def _loading(loader: Any, measured: Pass) -> Loading:  # noqa: ANN401 -- a DataLoader or the like
     """What the loader holds on the host."""
     try:
         samples: int | None = len(loader.dataset)
-    except (AttributeError, TypeError):
+    except (AttributeError, TypeError, NotImplementedError):
         samples = None
     settings, batches = measured.settings, len(measured.batch_ns)
     return Loading(
         batch=measured.batch_bytes or None,
         workers=settings.workers,
         prefetch=settings.prefetch or 0,
-        pins=settings.pin,
+        pins=_pins(settings),
         samples=samples,
         in_batch=measured.samples // batches if measured.samples and batches else None,
     )
@@ -251,18 +202,36 @@ def rebuilt(loader: Any, settings: Settings) -> Any:  # noqa: ANN401 -- DataLoad
     return kind.DataLoader(loader.dataset, **given)
 
 
-def run_pass(loader: Any, budget_s: float) -> Pass:  # noqa: ANN401 -- a DataLoader or the like
-    """One pass over a loader, stopped when its time is up."""
+def run_pass(
+    loader: Any,  # noqa: ANN401 -- a DataLoader or the like
+    budget_s: float,
+    *,
+    fewest: int = FEWEST_BATCHES,
+) -> Pass:
+    """One pass over a loader, stopped when its time is up.
+
+    Args:
+        fewest: Batches to take after the first, where that costs at most twice the time.
+    """
     settings = settings_of(loader)
-    is_loader = isinstance(loader, torch_module("utils.data").DataLoader)
-    timed = _timed(loader, settings) if is_loader else loader
+    plain = is_plain(loader)
+    timed = _timed(loader, settings) if plain else loader
     try:
-        return _take(timed, settings, budget_s)
+        return _take(timed, settings, budget_s, fewest=fewest, one_a_batch=_is_unbatched(loader))
     finally:
-        if is_loader:
+        if plain:
             from boundby.bench.loader_probe import restore_transform  # noqa: PLC0415 -- loads torch
 
             restore_transform(loader.dataset)
+
+
+def _is_unbatched(loader: Any) -> bool:  # noqa: ANN401 -- a DataLoader or the like
+    """Whether each item is one sample of the data set, whatever its tensors look like."""
+    kind = torch_module("utils.data")
+    if not isinstance(loader, kind.DataLoader) or loader.batch_sampler is not None:
+        return False
+    by_index = not isinstance(loader.dataset, kind.IterableDataset)
+    return by_index and not isinstance(loader.sampler, kind.BatchSampler)
 
 
 def _timed(loader: Any, settings: Settings) -> Any:  # noqa: ANN401 -- DataLoaders
@@ -276,25 +245,59 @@ def _timed(loader: Any, settings: Settings) -> Any:  # noqa: ANN401 -- DataLoade
     return timed
 
 
-def _take(loader: Any, settings: Settings, budget_s: float) -> Pass:  # noqa: ANN401
+def _take(
+    loader: Any,  # noqa: ANN401 -- a DataLoader or the like
+    settings: Settings,
+    budget_s: float,
+    *,
+    fewest: int,
+    one_a_batch: bool,
+) -> Pass:
+    """Batches as fast as they come, without what reading the memory cost."""
     begin = time.perf_counter_ns()
-    batches = iter(loader)
-    kept: list[Any] = []
+    kept: list[Seen] = []
     waits: list[float] = []
     is_whole = True
     last = begin
+    round_ = max(settings.workers, 1)
+    batches = iter(loader)
     for batch in batches:
         now = time.perf_counter_ns()
-        waits.append(float(now - last))
-        kept.append(_seen(batch, now))
+        kept.append(seen(batch, now, one_a_batch=one_a_batch))
+        waits.append(max(float(now - last) - _observed(kept), 1.0))
         last = time.perf_counter_ns()
-        enough = len(waits) > FEWEST_BATCHES and last - begin > budget_s * NS_PER_S
-        if enough or len(waits) > MOST_BATCHES:
+        over = (last - begin) / NS_PER_S / max(budget_s, 1e-9)
+        if (len(waits) - round_) % round_ == 0 and _is_enough(len(waits) - round_, over, fewest):
             is_whole = False
             break
     del batches  # ends the workers
-    later = tuple(waits[1:])
-    sizes = [each.samples for each in kept[1:]]
+    return _pass(settings, kept, waits, is_whole=is_whole)
+
+
+def _is_enough(later: int, over: float, fewest: int) -> bool:
+    """Whether to stop a pass after so many later batches and so many times its time."""
+    if later >= MOST_BATCHES:
+        return True
+    if later >= fewest:
+        return over > 1
+    return later > 0 and over > LONGEST
+
+
+def _observed(kept: list[Seen]) -> float:
+    """Time of the last batch that went into reading the memory while the loop waited, ns.
+
+    In this process that is all of it; of workers only the first reading is waited for.
+    """
+    last = kept[-1]
+    is_waited_for = last.pid == os.getpid() or len(kept) == 1
+    return float(last.observed) if is_waited_for else 0.0
+
+
+def _pass(settings: Settings, kept: list[Seen], waits: list[float], *, is_whole: bool) -> Pass:
+    start = max(settings.workers, 1)
+    start = start if len(waits) > start else 1
+    later = tuple(waits[start:])
+    sizes = [each.samples for each in kept[start:]]
     memory = [each.private for each in kept if each.private >= 0]
     span = float(sum(later))
     return Pass(
@@ -303,94 +306,11 @@ def _take(loader: Any, settings: Settings, budget_s: float) -> Pass:  # noqa: AN
         batch_ns=later,
         span_ns=span,
         samples=None if None in sizes else sum(size for size in sizes if size is not None),
-        stages=_stages(kept),
-        worker_busy=_busy(kept[1:], span, settings.workers),
+        stages=stages(kept),
+        worker_busy=busy(kept[start:], span, settings.workers),
         private_bytes=max(memory, default=None),
-        growth_bytes=_growth(kept),
+        growth_bytes=growth(kept),
         batch_bytes=max((each.size_bytes for each in kept), default=0),
         is_whole=is_whole,
-        readings=tuple(_readings(kept)),
+        readings=tuple(readings(kept)),
     )
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What is kept of a batch; times in ns, -1 where unknown."""
-
-    samples: int | None
-    size_bytes: int
-    at: int = 0
-    pid: int = -1
-    private: int = -1
-    resident: int = -1
-    fetch: int = -1
-    transform: int = 0
-    collate: int = 0
-    pin: int = 0
-
-
-def _seen(batch: Any, now: int) -> _Seen:  # noqa: ANN401 -- a batch, timed or not
-    inner = getattr(batch, "batch", batch)
-    tensors = tensors_in(inner)
-    rows = [int(each.shape[0]) for each in tensors if each.dim()]
-    size = sum(int(each.numel()) * int(each.element_size()) for each in tensors)
-    samples = rows[0] if rows else None
-    if not hasattr(batch, "fetch_ns"):
-        return _Seen(samples, size, now)
-    return _Seen(
-        samples,
-        size,
-        now,
-        batch.pid,
-        batch.private_bytes,
-        batch.resident_bytes,
-        batch.fetch_ns,
-        batch.transform_ns,
-        batch.collate_ns,
-        batch.pin_ns,
-    )
-
-
-def _stages(kept: list[_Seen]) -> Stages | None:
-    known = [each for each in kept if each.fetch >= 0]
-    if not known:
-        return None
-    has_transform = any(each.transform for each in known)
-    return Stages(
-        fetch=median(each.fetch - each.transform for each in known),
-        transform=median(each.transform for each in known) if has_transform else None,
-        collate=median(each.collate for each in known),
-        pin=median(each.pin for each in known) if any(each.pin for each in known) else None,
-    )
-
-
-def _busy(kept: list[_Seen], span: float, workers: int) -> float | None:
-    """Work of the batches that came, over the time all workers had; at most 1."""
-    known = [each.fetch + each.collate for each in kept if each.fetch >= 0]
-    if not workers or not known or not span:
-        return None
-    return min(sum(known) / (span * workers), 1.0)
-
-
-def _growth(kept: list[_Seen]) -> int | None:
-    """Largest growth of a worker's own memory between its first and its last batch."""
-    return max(_growths(kept), default=None)
-
-
-def _growths(kept: list[_Seen]) -> Iterator[int]:
-    for pid in {each.pid for each in kept if each.private >= 0}:
-        own = [each.private for each in kept if each.pid == pid]
-        yield own[-1] - own[0]
-
-
-def _readings(kept: list[_Seen]) -> Iterator[Sample]:
-    """One of each time that the memory of a process was read."""
-    last: dict[int, tuple[int, int]] = {}
-    for each in kept:
-        found = (each.private, each.resident)
-        if each.private < 0 or last.get(each.pid) == found:
-            continue
-        last[each.pid] = found
-        at = each.at / NS_PER_S
-        is_worker = each.pid != os.getpid()
-        yield Sample(each.pid, at, each.resident, each.private, is_worker)

@@ -39,6 +39,7 @@ class TimedBatch:
         pid: Process of the worker.
         private_bytes: Memory of its own, -1 where unknown.
         resident_bytes: Memory it uses, shared or not, read at the same time.
+        observed_ns: What reading it cost.
     """
 
     def __init__(self, batch: Any, fetch_ns: int, transform_ns: int, collate_ns: int) -> None:  # noqa: ANN401
@@ -48,8 +49,10 @@ class TimedBatch:
         self.collate_ns = collate_ns
         self.pin_ns = 0
         self.pid = os.getpid()
+        begin = time.perf_counter_ns()
         self.private_bytes = private_bytes()
         self.resident_bytes = Spent.resident
+        self.observed_ns = time.perf_counter_ns() - begin
 
     def pin_memory(self) -> TimedBatch:
         """Called by the thread that pins."""

@@ -8,18 +8,22 @@ spread of the baseline's seeds, and the median step too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from boundby.bench.framework import torch
-from boundby.errors import CannotTellError
+from boundby.bench.framework import set_seeds
+from boundby.bench.targets import refuse_lazy
+from boundby.errors import CannotTellError, UsageError
 
 STEPS = 20
 SEEDS = 3
 LEAST_BAND = 0.01
 """Correct float32 and bfloat16 curves of the case study part by 0.4% before they turn."""
+WIDE_BAND = 0.25
+"""Seeds that part by more say little: a change of that size would go unseen."""
 OUTSIDE = 0.25
 """Share of steps that may lie outside the spread: 2 of 20 did in a correct run, 18 in a wrong."""
 IN_A_ROW = 2
@@ -65,10 +69,30 @@ class LossCurve:
     def __str__(self) -> str:
         word = "pass" if self.passed else "fail"
         where = "" if self.leaves_at is None else f", leaves at step {self.leaves_at}"
+        wide = f"; {WIDE}" if self.is_wide and self.passed else ""
         return (
             f"{word}: loss over {len(self.new)} steps, median deviation "
-            f"{median(self.deviation):.2%}, spread of seeds {median(self.band):.2%}{where}"
+            f"{percent(median(self.deviation))}, spread of seeds {percent(median(self.band))}"
+            f"{where}{wide}"
         )
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the seeds of the baseline part so far that the answer says little."""
+        return median(self.band) > WIDE_BAND
+
+
+WIDE = "the seeds part so far that a smaller difference would go unseen"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; of many times, or of no number, in words."""
+    if not math.isfinite(share):
+        return "not finite"
+    return f"{share:.2%}" if share < MANY else f"{share:.2g} times"
+
+
+MANY = 10
 
 
 def check_training(
@@ -82,10 +106,15 @@ def check_training(
         seeds: Of the baseline, at least two.
 
     Raises:
-        CannotTellError: Fewer than two seeds, or a baseline whose loss is not finite.
+        UsageError: What cannot be called, or fewer than two steps or seeds.
+        CannotTellError: A step that gives no loss, or a baseline whose loss is not finite.
     """
+    refuse_lazy(new, "new")
+    refuse_lazy(ref, "ref")
     if seeds < 2:  # noqa: PLR2004 -- a spread needs two
-        raise CannotTellError("the spread of the baseline needs at least two seeds")
+        raise UsageError("the spread of the baseline needs at least two seeds", f"seeds={SEEDS}")
+    if steps < IN_A_ROW:
+        raise UsageError("a curve needs at least two steps", f"steps={STEPS}")
     baseline = [_curve(ref, steps, seed) for seed in range(seeds)]
     return compare_curves(_curve(new, steps, 0), baseline)
 
@@ -105,8 +134,13 @@ def compare_curves(new: Sequence[float], baseline: Sequence[Sequence[float]]) ->
 
 
 def _curve(make: MakeStep, steps: int, seed: int) -> list[float]:
-    torch().manual_seed(seed)
+    set_seeds(seed)
     step = make()
+    if not callable(step):
+        raise CannotTellError(
+            f"no step was made but {type(step).__name__}",
+            "NEW and REF build model and optimizer and give a function that makes a step",
+        )
     return [_number(step()) for _ in range(steps)]
 
 
@@ -120,4 +154,9 @@ def _spread(losses: Sequence[float]) -> float:
 
 
 def _number(loss: Any) -> float:  # noqa: ANN401 -- a tensor or a number
-    return float(loss.detach()) if hasattr(loss, "detach") else float(loss)
+    try:
+        return float(loss.detach()) if hasattr(loss, "detach") else float(loss)
+    except (TypeError, ValueError, RuntimeError):
+        raise CannotTellError(
+            f"a step gave {type(loss).__name__} and no loss", "let a step give its loss"
+        ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from boundby.bench.caliber import Caliber, gather
@@ -9,11 +10,18 @@ from boundby.bench.framework import torch_module
 from boundby.bench.result import Clock, Labels, Result, Work
 from boundby.bench.trust import Observed, examine
 from boundby.bench.warmup import WarmUp
+from boundby.errors import UsageError
 from boundby.units import NS_PER_S
 
 
 def to_measurement(result: Result) -> Any:  # noqa: ANN401 -- torch's Measurement
-    """The wall clock as torch gives it; for ``torch.utils.benchmark.Compare`` and the like."""
+    """The wall clock as torch gives it; for ``torch.utils.benchmark.Compare`` and the like.
+
+    Raises:
+        UsageError: It is no result of ``bench``.
+    """
+    if not isinstance(result, Result):
+        raise UsageError(f"no result of bench but {type(result).__name__}", "give what bench gave")
     common = torch_module("utils.benchmark.utils.common")
     labels, number = result.labels, result.wall.number
     task = common.TaskSpec(
@@ -33,9 +41,21 @@ def from_measurement(measurement: Any, caliber: Caliber | None = None) -> Result
 
     Args:
         measurement: Of ``torch.utils.benchmark``; its Timer waits at both ends of a block.
-        caliber: Where it was taken elsewhere; else here and now.
+        caliber: Where it was taken elsewhere; else here and now, with its number of threads.
+
+    Raises:
+        UsageError: It is no Measurement, or it holds no times.
     """
+    if not isinstance(measurement, torch_module("utils.benchmark").Measurement):
+        raise UsageError(
+            f"no Measurement of torch but {type(measurement).__name__}", "give what a Timer gave"
+        )
+    if not measurement.raw_times:
+        raise UsageError("a Measurement without times", "measure it again")
     spec = measurement.task_spec
+    here = caliber or gather(Caliber(), ())
+    if caliber is None:
+        here = replace(here, flags={**here.flags, "threads": str(spec.num_threads)})
     clock = Clock(
         tuple(float(each) * NS_PER_S for each in measurement.times), measurement.number_per_run
     )
@@ -46,6 +66,6 @@ def from_measurement(measurement: Any, caliber: Caliber | None = None) -> Result
         submit=Clock(()),
         device=None,
         warm_up=warm,
-        caliber=caliber or gather(Caliber(), ()),
+        caliber=here,
         trust=examine(Observed({"wall": clock}, warm, Work())),
     )

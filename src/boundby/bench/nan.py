@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,23 +11,35 @@ from types import FrameType
 from typing import Any, Literal
 
 from boundby.bench.framework import Tensor, tensors_in, torch, torch_module
+from boundby.bench.targets import refuse_lazy
 
 PACKAGE = str(Path(__file__).parent.parent)
 
-QUIET = frozenset({"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty"})
+QUIET = frozenset(
+    {
+        "aten.empty",
+        "aten.empty_like",
+        "aten.empty_permuted",
+        "aten.empty_strided",
+        "aten.new_empty",
+        "aten.new_empty_strided",
+        "aten.resize_",
+    }
+)
 """Their memory holds what was there before: not a result."""
 
 
 @dataclass(frozen=True)
 class NanOrigin:
-    """The first operator whose result is not finite though its inputs were.
+    """The first operator that makes a NaN without one among its inputs, or an infinity likewise.
 
     Attributes:
         op: As torch names it: ``aten.log.default``.
         kind: ``nan``, or ``overflow`` for an infinity.
         phase: ``forward`` or ``backward``.
         count: Elements concerned.
-        largest: Largest finite magnitude among its inputs; None where it has none.
+        largest: Largest finite magnitude among its inputs, as they were before an operator in
+            place; None where it has none.
         file, line, function: In the user's code; empty in the backward pass, which runs without it.
     """
 
@@ -42,7 +55,8 @@ class NanOrigin:
     def __str__(self) -> str:
         where = f" at {self.file}:{self.line} {self.function}" if self.file else ""
         size = "" if self.largest is None else f", largest input {self.largest:.3g}"
-        return f"{self.kind} from {self.op} ({self.phase}){where}: {self.count} elements{size}"
+        elements = "1 element" if self.count == 1 else f"{self.count} elements"
+        return f"{self.kind} from {self.op} ({self.phase}){where}: {elements}{size}"
 
 
 class _FoundError(Exception):
@@ -58,30 +72,89 @@ def find_nan(
     *inputs: Any,  # noqa: ANN401 -- the user's own
     backward: bool = True,
 ) -> NanOrigin | None:
-    """Run a function until an operator makes a NaN or an infinity of finite inputs.
+    """Run a function until an operator makes a NaN or an infinity that was not there before.
 
-    Masks with infinities are no finding: an operator is named only where its inputs were finite.
-    Compiled functions run uncompiled here; a NaN inside a hand-written kernel shows at its output.
+    A NaN is one where none of the operator's inputs holds one: the softmax of a row of nothing
+    but -inf is found. An infinity is one where the inputs are finite, and no number of the call
+    is infinite: masks are no finding. Compiled functions run uncompiled here; a NaN inside a
+    hand-written kernel shows at its output.
 
     Args:
         fn: Called as ``fn(*inputs)``.
         inputs: Arguments.
-        backward: Whether to run the backward pass of the sum of its outputs.
+        backward: Whether to run the backward pass of the sum of its outputs. Gradients that
+            parameters hold are left as they are.
 
     Returns:
-        The first origin; None where everything stays finite.
+        The first origin; None where nothing new is made.
+
+    Raises:
+        UsageError: What cannot be called.
     """
+    refuse_lazy(fn, "find_nan")
     phase: list[Literal["forward", "backward"]] = ["forward"]
     with _watching(phase):
         try:
             outputs = tensors_in(fn(*inputs))
-            leaves = [each.float().sum() for each in outputs if each.requires_grad]
+            scalars = [_total(each) for each in outputs if each.requires_grad]
+            leaves = _leaves(scalars)
             if backward and leaves:
                 phase[0] = "backward"
-                sum(leaves[1:], leaves[0]).backward()
+                torch().autograd.grad(scalars, leaves, allow_unused=True)
         except _FoundError as found:
             return found.origin
     return None
+
+
+def _total(output: Tensor) -> Tensor:
+    """A number to go backward from."""
+    return output.abs().sum() if output.is_complex() else output.float().sum()
+
+
+def _leaves(outputs: list[Tensor]) -> list[Tensor]:
+    """Tensors at which the graph behind some outputs ends, each once."""
+    todo = [each.grad_fn for each in outputs if each.grad_fn is not None]
+    seen: set[Any] = set()
+    found: list[Tensor] = []
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            found.append(node.variable)
+        todo += [each for each, _ in node.next_functions if each is not None]
+    return found
+
+
+@dataclass(frozen=True)
+class _Values:
+    """What the floating inputs of an operator hold before it runs.
+
+    Attributes:
+        largest: Largest finite magnitude; None where there is none.
+    """
+
+    has_nan: bool
+    has_inf: bool
+    largest: float | None
+
+
+def _values(tensors: list[Tensor]) -> _Values:
+    nan = inf = False
+    sizes = []
+    for each in tensors:
+        if not each.numel():
+            continue
+        size = each.detach().abs()
+        finite = torch().isfinite(size)
+        if not bool(finite.all()):
+            nan |= bool(size.isnan().any())
+            inf |= bool(size.isinf().any())
+            size = size[finite]
+        if size.numel():
+            sizes.append(float(size.max()))
+    return _Values(nan, inf, max(sizes, default=None))
 
 
 def _watching(phase: list[Literal["forward", "backward"]]) -> Any:  # noqa: ANN401 -- a mode
@@ -95,40 +168,51 @@ def _watching(phase: list[Literal["forward", "backward"]]) -> Any:  # noqa: ANN4
             args: Any = (),  # noqa: ANN401
             kwargs: Any = None,  # noqa: ANN401
         ) -> Any:  # noqa: ANN401
-            inputs = _floating((args, kwargs))
-            clean = all(_is_finite(each) for each in inputs)
-            result = func(*args, **(kwargs or {}))
+            given = (args, kwargs)
             name = str(func)
-            if clean and name.rpartition(".")[0] not in QUIET:
-                _examine(name, result, inputs, phase[0])
+            is_source = name.rpartition(".")[0] in QUIET or not tensors_in(given)
+            before = None if is_source else _values(_floating(given))
+            result = func(*args, **(kwargs or {}))
+            if before is not None and not _writes_special(given):
+                _examine(name, result, before, phase[0])
             return result
 
     return Watch()
 
 
+def _writes_special(given: object) -> bool:
+    """Whether a number of the call is itself NaN or infinite: what a program writes is its own."""
+    leaves = torch_module("utils._pytree").tree_leaves(given)
+    return any(isinstance(each, float) and not math.isfinite(each) for each in leaves)
+
+
 def _examine(
-    name: str, result: object, inputs: list[Tensor], phase: Literal["forward", "backward"]
+    name: str, result: object, before: _Values, phase: Literal["forward", "backward"]
 ) -> None:
-    """Raise where a result is not finite; constants that a program writes itself are its own."""
-    for each in _floating(result) if inputs else ():
-        if _is_finite(each):
-            continue
-        bad = each.isnan()
-        kind: Literal["nan", "overflow"] = "nan" if bool(bad.any()) else "overflow"
-        if kind == "overflow" and "fill" in name:
-            continue
-        count = int((bad if kind == "nan" else each.isinf()).sum())
-        largest = max((float(i.abs().max()) for i in inputs if i.numel()), default=None)
+    """Raise where a result holds a NaN or an infinity that its inputs do not explain."""
+    for each in _floating(result):
+        bad, kind = each.isnan(), "nan"
+        if before.has_nan or not bool(bad.any()):
+            bad, kind = each.isinf(), "overflow"
+            if before.has_nan or before.has_inf or not bool(bad.any()):
+                continue
         file, line, function = _user_frame() if phase == "forward" else ("", 0, "")
-        raise _FoundError(NanOrigin(name, kind, phase, count, largest, file, line, function))
+        count = int(bad.sum())
+        raise _FoundError(
+            NanOrigin(name, kind, phase, count, before.largest, file, line, function)  # type: ignore[arg-type]
+        )
 
 
 def _floating(value: object) -> list[Tensor]:
-    return [each for each in tensors_in(value) if each.is_floating_point() and not each.is_meta]
-
-
-def _is_finite(tensor: Tensor) -> bool:
-    return bool(torch().isfinite(tensor).all())
+    """Tensors of numbers that can be NaN and that torch can look at: dense, wider than a byte."""
+    return [
+        each
+        for each in tensors_in(value)
+        if (each.is_floating_point() or each.is_complex())
+        and not each.is_meta
+        and each.layout == torch().strided
+        and each.element_size() > 1
+    ]
 
 
 def _user_frame() -> tuple[str, int, str]:

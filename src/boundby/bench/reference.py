@@ -9,6 +9,9 @@ from typing import Any
 from boundby.bench.framework import torch
 from boundby.bench.runs import Outcome, Weights, cast, cast_inputs, plain_attention, run
 
+NO_PATH = (RuntimeError, NotImplementedError, TypeError, ValueError)
+"""How a kernel says that it has no way for an element type or a device."""
+
 Where = str
 """``float64``, ``float64 on the CPU``, ``float64 by formula``, ``the baseline itself``."""
 
@@ -38,22 +41,35 @@ class Baseline:
         """The best reference that can be had: float64 where any way leads there.
 
         Where the kernel has no float64 path, attention is computed by its formula, then all is
-        tried on the CPU; the last resort is the baseline as it is, and it is called so.
+        tried on the CPU; the last resort is the baseline as it is, and it is called so. A formula
+        that was given must serve: what it raises is passed on.
         """
-        double = torch().float64
-        tries: list[tuple[Where, Callable[[], Outcome]]] = []
-        for fn, name in ((self.formula, "float64 by formula"), (self.fn, "float64")):
-            if fn is None:
-                continue
-            tries.append((name, _attempt(fn, inputs, weights, seed, double, None)))
-            tries.append((f"{name} on the CPU", _attempt(fn, inputs, weights, seed, double, "cpu")))
-        for where, attempt in tries:
-            try:
-                return Reference(attempt(), where)
-            except (RuntimeError, NotImplementedError, TypeError, ValueError):
-                continue  # no float64 path this way
+        fn, name = (self.fn, "float64")
+        if self.formula is not None:
+            fn, name = self.formula, "float64 by formula"
+        try:
+            return Reference(self._in_float64(fn, inputs, weights, seed, None), name)
+        except NO_PATH:
+            pass  # another way leads there
+        try:
+            return Reference(
+                self._in_float64(fn, inputs, weights, seed, "cpu"), f"{name} on the CPU"
+            )
+        except NO_PATH:
+            if self.formula is not None:
+                raise
         with plain_attention():
             return Reference(run(self.fn, inputs, weights, seed), "the baseline itself")
+
+    @staticmethod
+    def _in_float64(
+        fn: Callable[..., object],
+        inputs: Sequence[Any],
+        weights: Weights | None,
+        seed: int,
+        device: str | None,
+    ) -> Outcome:
+        return _attempt(fn, inputs, weights, seed, torch().float64, device)()
 
     def at_precision(
         self, precision: str, inputs: Sequence[Any], weights: Weights | None, seed: int
@@ -62,7 +78,7 @@ class Baseline:
         dtype = getattr(torch(), precision)
         try:
             return _attempt(self.fn, inputs, weights, seed, dtype, None)()
-        except (RuntimeError, NotImplementedError, TypeError, ValueError):
+        except NO_PATH:
             return None
 
 

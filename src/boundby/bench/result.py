@@ -22,6 +22,9 @@ KIND = "boundby-bench"
 
 ClockName = Literal["wall", "submit", "device"]
 
+LONGEST_NS = 1e17
+"""Three years: longer than any call, and short of what makes figures overflow."""
+
 
 @dataclass(frozen=True)
 class Clock:
@@ -183,6 +186,28 @@ def decode(document: Any, name: str) -> Result:  # noqa: ANN401 -- what JSON giv
     if document.get("schema_version") != SCHEMA_VERSION:
         raise UnreadableError(f"{name}: written by another version of boundby", "measure it again")
     try:
-        return msgspec.convert(document, Result)
+        found = msgspec.convert(document, Result)
     except msgspec.ValidationError as error:
         raise UnreadableError(f"{name}: damaged result: {error}", "measure it again") from None
+    damage = _damage(found)
+    if damage:
+        raise UnreadableError(f"{name}: damaged result: {damage}", "measure it again")
+    return found
+
+
+def _damage(result: Result) -> str:
+    """What no clock can have shown, in words; empty where there is none."""
+    if not result.wall.ns:
+        return "no samples of the wall clock"
+    if result.device is not None and not result.device.ns:
+        return "no samples of the device clock"
+    clocks = {"wall": result.wall, "submit": result.submit, "device": result.device}
+    for name, clock in clocks.items():
+        if clock is None:
+            continue
+        if clock.number < 1:
+            return f"{clock.number} calls a sample of the {name} clock"
+        may_idle = clock is not result.wall  # a device may have had nothing to do
+        if not all(0 < each < LONGEST_NS or (may_idle and each == 0) for each in clock.ns):
+            return f"a time of the {name} clock that no clock shows"
+    return ""

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from boundby.bench.framework import Tensor, map_tensors, tensors_in, torch, torch_module
+from boundby.errors import CannotTellError
+
+IN_PLACE = "leaf Variable that requires grad is being used in an in-place operation"
+"""How autograd refuses it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ def run(
     own = [_copied(each, needs_grad=weights is not None) for each in inputs]
     torch().manual_seed(seed)
     with nullcontext() if weights is not None else torch().no_grad():
-        outputs = tensors_in(fn(*own))
+        outputs = tensors_in(_called(fn, own))
     named = {f"output {at}": each.detach() for at, each in enumerate(outputs)}
     if weights is None:
         return Outcome(named, {})
@@ -46,14 +50,22 @@ def run(
     return Outcome(named, _backward(fn, own, pairs))
 
 
+def _called(fn: Callable[..., object], own: Sequence[Any]) -> object:
+    try:
+        return fn(*own)
+    except RuntimeError as error:
+        if IN_PLACE not in str(error):
+            raise
+        raise CannotTellError(
+            "an input that takes a gradient is changed in place",
+            "--no-grads compares outputs alone; or let the function work on a copy",
+        ) from error
+
+
 def _backward(
     fn: Callable[..., object], own: list[Any], pairs: list[tuple[Tensor, Tensor | None]]
 ) -> dict[str, Tensor]:
-    leaves = {
-        f"grad of input {at}": each
-        for at, each in enumerate(own)
-        if isinstance(each, torch().Tensor) and each.requires_grad
-    }
+    leaves = {f"grad of input {name}": each for name, each in _named_leaves(own)}
     if isinstance(fn, torch().nn.Module):
         leaves |= {f"grad of {name}": each for name, each in fn.named_parameters()}
     if not pairs or not leaves:
@@ -65,6 +77,15 @@ def _backward(
         allow_unused=True,
     )
     return {name: each for name, each in zip(leaves, found, strict=True) if each is not None}
+
+
+def _named_leaves(own: list[Any]) -> Iterator[tuple[str, Tensor]]:
+    """Tensors that take gradients: ``0`` for an input, ``0.2`` for the third inside of one."""
+    for at, value in enumerate(own):
+        is_plain = isinstance(value, torch().Tensor)
+        for inner, each in enumerate(tensors_in(value)):
+            if each.requires_grad:
+                yield f"{at}" if is_plain else f"{at}.{inner}", each
 
 
 def _copied(value: Any, *, needs_grad: bool) -> Any:  # noqa: ANN401 -- any argument

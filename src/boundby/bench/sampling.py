@@ -14,6 +14,10 @@ Call = Callable[[], object]
 
 FEWEST_SAMPLES = 10
 MOST_SAMPLES = 1000
+LEAST_SAMPLES = 3
+"""A median with a quartile on either side: all that a call of half a minute is sampled for."""
+MOST_RUN_NS = 60 * NS_PER_S
+"""Then a clock is stopped with fewer samples than it should have, and the result says so."""
 BLOCK_NS = 10 * NS_PER_MS
 """Least length of a block of wall time."""
 ENDS = 0.003
@@ -54,10 +58,14 @@ class Plan:
         return not self.cold and self.before is None
 
     def enough(self, taken: int, spent_ns: float) -> bool:
-        """Whether to stop: never below the fewest, always at the most."""
+        """Whether to stop: below the fewest only where calls are long, always at the most."""
         if self.samples is not None:
             return taken >= self.samples
-        return taken >= MOST_SAMPLES or (taken >= FEWEST_SAMPLES and spent_ns >= self.min_run_ns)
+        if taken >= MOST_SAMPLES:
+            return True
+        if taken >= FEWEST_SAMPLES:
+            return spent_ns >= self.min_run_ns
+        return taken >= LEAST_SAMPLES and spent_ns >= max(MOST_RUN_NS, self.min_run_ns)
 
 
 @dataclass(frozen=True)
@@ -138,12 +146,13 @@ def _own_block(call: Call, machine: Machine) -> Callable[[int], float]:
 def block_size(call: Call, machine: Machine) -> int:
     """Calls in a block: found by doubling up to ``BLOCK_NS``, then by the cost of its ends.
 
-    The fastest of three tries counts each time.
+    The fastest of three tries counts each time; of two, where both last longer than any block.
     """
     block = _own_block(call, machine)
 
     def fastest(number: int) -> float:
-        return max(min(block(number) for _ in range(3)), 1.0)
+        best = min(block(number), block(number))
+        return max(best if best >= MOST_BLOCK_NS else min(best, block(number)), 1.0)
 
     alone = spent = fastest(1)
     number = 1
@@ -160,7 +169,7 @@ def sample_submit(call: Call, machine: Machine, plan: Plan) -> Samples:
     """Until the call returns, from an empty queue."""
     taken: list[float] = []
     spent = 0.0
-    while len(taken) < SUBMIT_SAMPLES and (len(taken) < FEWEST_SAMPLES or spent < plan.min_run_ns):
+    while len(taken) < SUBMIT_SAMPLES and not plan.enough(len(taken), spent):
         prepare(machine, plan)
         begin = machine.now_ns()
         call()

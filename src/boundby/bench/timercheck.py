@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,8 +11,10 @@ from typing import Any
 
 from boundby.bench.machine import Machine, is_cuda, this_machine
 from boundby.bench.result import Work
+from boundby.bench.targets import refuse_lazy
 from boundby.bench.trust import SKEWED, above_roofline
 from boundby.bench.work import count_work, is_impossible
+from boundby.errors import UsageError
 from boundby.read.recording import Quality
 from boundby.statistics import summarize
 from boundby.units import NS_PER_S
@@ -32,8 +35,9 @@ class TimerCheck:
         reported: Seconds, one a run.
         pending_ns: Device work that was left when it returned, the median run.
         work: Of one call of the timed function; unknown without it.
-        missed: ``above-roofline``, ``unsynchronised-timer``, ``warm-up-inside``,
-            ``mean-of-skewed``; empty where nothing was found.
+        missed: ``no-time``, ``longer-than-its-run``, ``above-roofline``,
+            ``unsynchronised-timer``, ``warm-up-inside``, ``mean-of-skewed``; empty where nothing
+            was found.
     """
 
     reported: tuple[float, ...]
@@ -67,8 +71,16 @@ def check_timer(
         runs: How often to run the timer. It should be fresh: what it has warmed up before, no
             one can see.
 
+    Raises:
+        UsageError: What cannot be called, fewer than one run, or a timer that gives no number.
+
     What it cannot see: clocks imported by name (``from time import perf_counter``).
     """
+    refuse_lazy(timer, "timer")
+    if fn is not None:
+        refuse_lazy(fn, "fn")
+    if runs < 1:
+        raise UsageError("a timer must run at least once", "runs=5")
     machine = machine or this_machine()
     machine.synchronize()
     seen = [_run(timer, machine) for _ in range(runs)]
@@ -85,22 +97,34 @@ class _Seen:
     """One run of a timer.
 
     Attributes:
+        seconds: What it reported.
+        pending_ns: Device work left when it returned.
+        lasted_ns: From its call until the device was done.
         laps: Times between the readings of a clock in pairs, ns; empty where none was seen.
     """
 
     seconds: float
     pending_ns: float
     laps: tuple[float, ...]
+    lasted_ns: float = math.inf
 
 
 def _run(timer: Callable[[], float], machine: Machine) -> _Seen:
+    start = machine.now_ns()
     with _watched() as readings:
-        seconds = float(timer())
+        given = timer()
     begin = machine.now_ns()
     machine.synchronize()
-    pending = float(machine.now_ns() - begin)
+    end = machine.now_ns()
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"the timer gave {type(given).__name__}: it must give seconds", "return a number"
+        ) from None
+    pending, lasted = float(end - begin), float(end - start)
     laps = tuple(after - before for before, after in zip(readings[::2], readings[1::2]))  # noqa: B905
-    return _Seen(seconds, pending, laps)
+    return _Seen(seconds, pending, laps, lasted)
 
 
 @contextmanager
@@ -128,6 +152,10 @@ def _watched() -> Iterator[list[float]]:
 
 def _judge(seen: Sequence[_Seen], work: Work) -> Iterator[Quality]:
     seconds = [each.seconds for each in seen]
+    if not all(0 < each < math.inf for each in seconds):
+        yield Quality("no-time", "fatal", 1, f"{_odd(seconds):g} s is no time that a call can take")
+        return
+    yield from _longer_than_run(seen)
     reported = summarize(seconds[1:] or seconds).median * NS_PER_S
     if is_impossible(reported, work):
         yield above_roofline("reported", reported, work)
@@ -144,6 +172,26 @@ def _judge(seen: Sequence[_Seen], work: Work) -> Iterator[Quality]:
     yield from _skew(seen)
 
 
+def _odd(seconds: Sequence[float]) -> float:
+    return next(each for each in seconds if not 0 < each < math.inf)
+
+
+def _longer_than_run(seen: Sequence[_Seen]) -> Iterator[Quality]:
+    """Times that lie above the whole run that holds the calls: of another unit, most likely."""
+    over = [each for each in seen if each.seconds * NS_PER_S > SLACK * each.lasted_ns]
+    if len(over) == len(seen):
+        worst = over[0]
+        yield Quality(
+            "longer-than-its-run",
+            "fatal",
+            len(over),
+            f"a call of {worst.seconds:.3g} s is reported by a run that took "
+            f"{worst.lasted_ns / NS_PER_S:.3g} s in all: give seconds a call",
+        )
+
+
+SLACK = 1.05
+"""Clocks of two sources may part by this much."""
 PENDING_NS = 20_000.0
 """A wait for an idle device takes up to this long."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from boundby.bench.devices import SLOWED, DeviceReading
 from boundby.bench.result import Clock, Work
 from boundby.bench.sampling import FEWEST_SAMPLES
-from boundby.bench.warmup import WarmUp
+from boundby.bench.warmup import FEWEST_CALLS, WarmUp
 from boundby.bench.work import is_impossible
 from boundby.read.recording import Quality
 from boundby.statistics import drift
@@ -73,18 +73,14 @@ def above_roofline(name: str, ns: float, work: Work) -> Quality:
 
 def _statistics(seen: Observed) -> Iterator[Quality]:
     if not seen.warm_up.is_steady:
-        yield Quality(
-            "not-steady",
-            "warning",
-            seen.warm_up.calls,
-            f"calls were still getting faster after {seen.warm_up.calls} of them",
-        )
+        yield Quality("not-steady", "warning", seen.warm_up.calls, unsteady(seen.warm_up))
     for name, clock in seen.clocks.items():
         if name == "submit":
             continue
         figures = clock.summary
         if figures.n < FEWEST_SAMPLES:
-            yield Quality("few-samples", "warning", figures.n, f"{name}: {figures.n} samples")
+            count = f"{figures.n} sample" if figures.n == 1 else f"{figures.n} samples"
+            yield Quality("few-samples", "warning", figures.n, f"{name}: {count}")
         if figures.spread > WIDE:
             yield Quality(
                 "wide-spread",
@@ -100,6 +96,14 @@ def _statistics(seen: Observed) -> Iterator[Quality]:
                 figures.n,
                 f"{name}: the last fifth of the samples is {moved:+.0%} against the first",
             )
+
+
+def unsteady(warm: WarmUp) -> str:
+    """Why a warm-up that ended before calls were steady is told."""
+    calls = "1 call" if warm.calls == 1 else f"{warm.calls} calls"
+    if warm.calls <= FEWEST_CALLS:
+        return f"the warm-up had time for {calls}: whether later ones are faster is unknown"
+    return f"calls were still getting faster after {warm.calls} of them"
 
 
 def _device(seen: Observed) -> Iterator[Quality]:

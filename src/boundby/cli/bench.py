@@ -11,6 +11,7 @@ import click
 from boundby.cli.help import examples
 from boundby.cli.numbers import POSITIVE
 from boundby.cli.output import Output, output_options
+from boundby.errors import BoundbyError
 
 if TYPE_CHECKING:
     from boundby.bench.result import Result
@@ -56,9 +57,6 @@ def command(*, output: Output, what: str, **asked: Any) -> int:  # noqa: ANN401 
     from boundby.report import bench as report
 
     result = _measure(what, asked)
-    kept = os.environ.get("BOUNDBY_RESULT")
-    if kept:
-        result.save(kept)
     if output.form == "json":
         output.write(report.encode(result))
     elif output.form == "markdown":
@@ -73,28 +71,42 @@ def command(*, output: Output, what: str, **asked: Any) -> int:  # noqa: ANN401 
 
         look = look_at(sys.stdout, os.environ) if output.path is None else Look()
         output.write(report.render(result, look))
+    _keep(result, os.environ.get("BOUNDBY_RESULT"))
     is_void = any(each.severity == "fatal" for each in result.trust)
     return CANNOT_TELL if is_void else 0
 
 
+def _keep(result: Result, path: str | None) -> None:
+    """Leave the result where ``compare --commits`` looks for it."""
+    if not path:
+        return
+    try:
+        result.save(path)
+    except OSError as error:
+        raise BoundbyError(
+            f"{path}: cannot write: {error.strerror}", "$BOUNDBY_RESULT names this file"
+        ) from None
+
+
 def _measure(target: str, asked: dict[str, Any]) -> Result:
-    from boundby.bench.caliber import Caliber, gather
+    from boundby.bench.caliber import Caliber, check, gather
     from boundby.bench.machine import this_machine
     from boundby.bench.measure import Job, measure
     from boundby.bench.result import Labels
     from boundby.bench.sampling import Plan
-    from boundby.bench.targets import find_target, inputs_of, users_own
+    from boundby.bench.targets import inputs_of, load_target, refuse_lazy, users_own
 
     device = "cpu" if asked["cpu"] else ""
+    known = Caliber(
+        asked["scope"], asked["metric"], asked["batch"], asked["sequence"], device=device
+    )
+    check(known)
+    found = load_target(target)
+    refuse_lazy(found.fn, target)
+    maker = load_target(asked["inputs"]) if asked["inputs"] else None
+    inputs = inputs_of(maker, batch=asked["batch"] or 1, seed=0)
+    plan = Plan(min_run_ns=asked["min_run_time"] * 1e9, cold=asked["cold"])
+    job = Job(lambda: found.fn(*inputs), this_machine(device or None), plan, fn=found.fn)
+    labels = Labels(asked["label"], asked["sub_label"], asked["description"], target)
     with users_own(target):
-        found = find_target(target)
-        maker = find_target(asked["inputs"]) if asked["inputs"] else None
-        inputs = inputs_of(maker, batch=asked["batch"] or 1, seed=0)
-        known = Caliber(
-            asked["scope"], asked["metric"], asked["batch"], asked["sequence"], device=device
-        )
-        plan = Plan(min_run_ns=asked["min_run_time"] * 1e9, cold=asked["cold"])
-        job = Job(lambda: found.fn(*inputs), this_machine(device or None), plan)
-        labels = Labels(asked["label"], asked["sub_label"], asked["description"], target)
-        caliber = gather(known, inputs, found.file, found.fn)
-        return measure(job, labels, caliber, inputs)
+        return measure(job, labels, gather(known, inputs, found.file, found.fn), inputs)

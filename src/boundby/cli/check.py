@@ -11,7 +11,7 @@ import click
 from boundby.cli.help import examples
 from boundby.cli.numbers import NOT_NEGATIVE, POSITIVE
 from boundby.cli.output import Output, keep_apart, output_options
-from boundby.errors import CannotTellError, UsageError
+from boundby.errors import CannotTellError, UnreadableError, UsageError
 
 if TYPE_CHECKING:
     from boundby.bench.correctness import Check
@@ -35,7 +35,13 @@ FAILED = 1
 @click.option("-k", type=POSITIVE, help="Error against float64, in errors of the baseline.")
 @click.option("--precision", help="Element type in which NEW may compute.")
 @click.option("--no-grads", is_flag=True, help="Compare outputs alone.")
-@click.option("--batch", "batches", type=int, multiple=True, help="Batch size to try; repeatable.")
+@click.option(
+    "--batch",
+    "batches",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="Batch size to try; repeatable.",
+)
 @click.option("--formula", metavar="TARGET", help="Float64 reference where REF has none.")
 @click.option("--training", is_flag=True, help="NEW and REF make a step that gives its loss.")
 @click.option("--steps", type=click.IntRange(min=2), default=20, help="Steps of --training.")
@@ -53,6 +59,7 @@ def command(*, output: Output, targets: tuple[str, ...], **asked: Any) -> int:  
 
     Exits with 1 where it fails.
     """
+    _refuse_mixed(asked)
     if asked["is_lint"]:
         return _lint(output, targets)
     if asked["streams"]:
@@ -68,67 +75,106 @@ def command(*, output: Output, targets: tuple[str, ...], **asked: Any) -> int:  
     make = forms.get(output.form)
     output.write(make(found) if make else report.render(found, _look(output)))
     if found.is_blind:
-        from boundby.bench.agreement import BLIND
-
-        raise CannotTellError(BLIND, "give --inputs with which REF stays finite")
+        reason = found.worst[1].reason
+        raise CannotTellError(reason, "give --inputs with which REF gives finite values")
     return 0 if found.passed else FAILED
+
+
+MODES = {"training": "--training", "is_lint": "--lint", "streams": "--streams"}
+OF_TENSORS = {
+    "inputs": "--inputs",
+    "rtol": "--rtol",
+    "atol": "--atol",
+    "k": "-k",
+    "precision": "--precision",
+    "no_grads": "--no-grads",
+    "batches": "--batch",
+    "formula": "--formula",
+}
+"""Options of the comparison of outputs and gradients."""
+
+
+def _refuse_mixed(asked: dict[str, Any]) -> None:
+    """Raise UsageError where options do not go together, so that none is passed over."""
+    modes = [option for name, option in MODES.items() if asked[name]]
+    if len(modes) > 1:
+        raise UsageError(f"{' and '.join(modes)} do not go together", "one check at a time")
+    given = [o for n, o in OF_TENSORS.items() if asked[n] not in (None, False, ())]
+    if modes and given:
+        raise UsageError(f"{modes[0]} takes no {given[0]}", "boundby check --help")
 
 
 def _check(targets: tuple[str, ...], asked: dict[str, Any]) -> Check:
     from boundby.bench.correctness import check
-    from boundby.bench.targets import find_target, inputs_of, users_own
+    from boundby.bench.targets import inputs_of, load_target, users_own
 
-    with users_own(targets[0]):
-        new, ref = (find_target(each).fn for each in targets)
-        maker = find_target(asked["inputs"]) if asked["inputs"] else None
+    new, ref = (load_target(each).fn for each in targets)
+    maker = load_target(asked["inputs"]) if asked["inputs"] else None
+    formula = load_target(asked["formula"]).fn if asked["formula"] else None
+    inputs = inputs_of(maker, seed=0)
+    with users_own(*targets, *([asked["formula"]] if formula else [])):
         return check(
             new,
             ref,
-            *inputs_of(maker, seed=0),
+            *inputs,
             **{name: asked[name] for name in ("rtol", "atol", "k", "precision")},
             grads=not asked["no_grads"],
             batch_sizes=asked["batches"] or None,
-            formula=find_target(asked["formula"]).fn if asked["formula"] else None,
+            formula=formula,
         )
 
 
 def _training(output: Output, targets: tuple[str, ...], asked: dict[str, Any]) -> int:
     from boundby.bench.losscurve import check_training
-    from boundby.bench.targets import find_target, users_own
+    from boundby.bench.targets import load_target, users_own
     from boundby.report import bench_check as report
 
-    with users_own(targets[0]):
-        new, ref = (find_target(each).fn for each in targets)
+    new, ref = (load_target(each).fn for each in targets)
+    with users_own(*targets):
         found = check_training(new, ref, asked["steps"], asked["seeds"])
     if output.form == "json":
         output.write(report.encode_training(found))
     else:
-        output.write(report.render_training(found, _look(output)))
+        _write_drawn(output, report.render_training(found, _look(output)))
     return 0 if found.passed else FAILED
+
+
+def _write_drawn(output: Output, drawn: str) -> None:
+    """Write a report that has no Markdown of its own."""
+    from boundby.report.markdown import as_drawn
+
+    output.write(as_drawn(output.title, drawn) if output.form == "markdown" else drawn)
 
 
 def _lint(output: Output, files: tuple[str, ...]) -> int:
     keep_apart(output, files)
-    from boundby.bench.lint import lint_file
-    from boundby.report.bench import as_json
-    from boundby.report.bench_check import render_lint
+    from boundby.bench.lint import lint_files
+    from boundby.report.bench_check import encode_lint, render_lint
 
     if not files:
         raise UsageError("--lint needs files", "boundby check --lint model.py")
-    found = tuple(each for file in files for each in lint_file(file))
-    output.write(as_json(found) if output.form == "json" else render_lint(found, _look(output)))
+    found, unread = lint_files(files)
+    if output.form == "json":
+        output.write(encode_lint(found, unread))
+    elif found or not unread:
+        _write_drawn(output, render_lint(found, _look(output)))
+    if unread:
+        others = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
+        raise UnreadableError(f"{unread[0].message}{others}", unread[0].hint)
     return FAILED if found else 0
 
 
 def _streams(output: Output, targets: tuple[str, ...]) -> int:
     from boundby.bench.streams import find_races
-    from boundby.report.bench import as_json
-    from boundby.report.bench_check import render_races
+    from boundby.report.bench_check import encode_races, render_races
 
     if len(targets) != 1:
         raise UsageError("--streams runs one target", "boundby check --streams pipeline:step")
     found = find_races(targets[0])
-    output.write(as_json(found) if output.form == "json" else render_races(found, _look(output)))
+    if output.form == "json":
+        output.write(encode_races(found))
+    else:
+        _write_drawn(output, render_races(found, _look(output)))
     return FAILED if found else 0
 
 

@@ -76,6 +76,7 @@ def command(*, output: Output, things: tuple[str, ...], **asked: Any) -> int:  #
     """
     from boundby.report import compare as report
 
+    _refuse_mixed(asked)
     if not asked["live"] and not asked["commits"]:
         keep_apart(output, things)
     found = _compare(things, asked)
@@ -85,10 +86,23 @@ def command(*, output: Output, things: tuple[str, ...], **asked: Any) -> int:  #
     return WRONG if is_wrong else EXIT[found.effect]
 
 
+def _refuse_mixed(asked: dict[str, Any]) -> None:
+    """Raise UsageError where options do not go together, so that none is passed over."""
+    if asked["live"] and asked["commits"]:
+        raise UsageError("--live and --commits do not go together", "boundby compare --help")
+    if asked["inputs"] and not asked["live"]:
+        raise UsageError("--inputs goes with --live", "boundby compare --live NEW OLD --inputs F")
+    if asked["live"] and asked["across"]:
+        raise UsageError(
+            "--live measures both alike: --across goes with results", "boundby compare --help"
+        )
+
+
 def _compare(things: tuple[str, ...], asked: dict[str, Any]) -> Comparison | DiagnosisComparison:
     from boundby.bench.compare import Thresholds
 
     limits = Thresholds(asked["practical"] / 100, asked["floor_us"] * 1e3)
+    across = [each for each in asked["across"].split(",") if each]
     if asked["commits"]:
         from boundby.bench.commits import compare_commits
 
@@ -96,24 +110,26 @@ def _compare(things: tuple[str, ...], asked: dict[str, Any]) -> Comparison | Dia
             raise UsageError(
                 "--commits needs a command", "boundby compare --commits a b -- python bench.py"
             )
-        return compare_commits(asked["commits"], things, asked["rounds"], limits)
+        return compare_commits(asked["commits"], things, asked["rounds"], limits, across)
     if len(things) != PAIR:
         raise UsageError("compare takes two things", "boundby compare --help")
     if asked["live"]:
         return _live(things, asked, limits)
-    return _saved(things, [each for each in asked["across"].split(",") if each], limits)
+    return _saved(things, across, limits)
 
 
 def _live(things: tuple[str, ...], asked: dict[str, Any], limits: Thresholds) -> Comparison:
     from dataclasses import replace
 
     from boundby.bench.live import compare_functions
-    from boundby.bench.targets import find_target, inputs_of, users_own
+    from boundby.bench.targets import inputs_of, load_target, refuse_lazy, users_own
 
-    with users_own(things[0]):
-        new, old = (find_target(each).fn for each in things)
-        maker = find_target(asked["inputs"]) if asked["inputs"] else None
-        inputs = inputs_of(maker, seed=0)
+    new, old = (load_target(each).fn for each in things)
+    for name, fn in zip(things, (new, old), strict=True):
+        refuse_lazy(fn, name)
+    maker = load_target(asked["inputs"]) if asked["inputs"] else None
+    inputs = inputs_of(maker, seed=0)
+    with users_own(*things):
         found = compare_functions(new, old, inputs, budget_s=asked["budget"], limits=limits)
     return replace(found, new=things[0], old=things[1])
 

@@ -44,15 +44,18 @@ def command(
     the time of every stage where it runs, then with other settings, in bounded time.
     """
     from boundby.bench.loader import measure_loader
-    from boundby.bench.targets import find_target, users_own
+    from boundby.bench.targets import load_target, users_own
     from boundby.report import loader as report
     from boundby.report.terminal import Look, look_at
 
     if recording is not None:
+        if step_ms is not None:
+            raise UsageError("--step-ms and --recording both give the step", "give one of them")
         keep_apart(output, [recording])
-        step_ms = _step_of(recording) if step_ms is None else step_ms
+        step_ms = _step_of(recording)
+    make = load_target(what).fn
     with _workers_alive(what), users_own(what):
-        found = measure_loader(find_target(what).fn(), step_ms, budget, sweep=not no_sweep)
+        found = measure_loader(make(), step_ms, budget, sweep=not no_sweep)
     if output.form == "json":
         output.write(report.encode(found))
     elif output.form == "markdown":

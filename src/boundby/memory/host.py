@@ -224,8 +224,8 @@ def pinned_bytes(batch: int, prefetch: int, workers: int) -> int:
 def pinned_fact(batch: int, prefetch: int, workers: int, host: HostMemory | None) -> Fact:
     """How much a loader locks, against what the host has."""
     size = pinned_bytes(batch, prefetch, workers)
-    text = f"{size_text(size)} page-locked: {workers} workers x {prefetch} batches"
-    text += f" of {size_text(batch)}"
+    queue = f"{workers} workers x {prefetch} batches" if workers else "one batch at a time"
+    text = f"{size_text(size)} page-locked: {queue} of {size_text(batch)}"
     if host is not None:
         is_much = size > PINNED_SHARE * host.total
         text += f", {size / host.total:.0%} of the host" + (": too much" if is_much else "")

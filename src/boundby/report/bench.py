@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from boundby.bench.measurement import from_measurement
 from boundby.bench.result import KIND, SCHEMA_VERSION, Clock, Result
 from boundby.report import numbers, sanitize
 from boundby.report.layout import LABEL_WIDTH, Line, Span, entry, line, paragraph, section
@@ -16,12 +17,13 @@ from boundby.report.terminal import Look, draw
 
 CLOCKS = ("wall", "submit", "device")
 MEANING = {
-    "wall": "idle device to idle device",
+    "wall": "idle device to idle",
     "submit": "until the call returns",
-    "device": "in the device's own queue",
+    "device": "in its own queue",
 }
 HEADS = ("median", "IQR", "p95", "n")
-COLUMN = 10
+NAME, COLUMN = 8, 9
+"""Columns of a clock's name and of each figure: with what the clock shows, 80 in all."""
 
 
 def time(ns: float | None) -> str:
@@ -39,7 +41,7 @@ def render(result: Result, look: Look) -> str:
     width = look.width - LABEL_WIDTH
     lines = [
         *section("bench", [line(sanitize.shown(result.labels.title), "strong")]),
-        *section("clocks", _clocks(result)),
+        *section("clocks", _clocks(result, width)),
         *section("reading", paragraph(reading(result), width)),
         *section("work", paragraph(work_of(result), width)),
         *section("warm-up", paragraph(warm_up(result), width)),
@@ -114,15 +116,19 @@ BUSY = 0.9
 """Above this share of the wall time a clock is the one that sets it."""
 
 
-def compare_table(results: Sequence[Result], look: Look | None = None) -> str:
+def compare_table(results: Iterable[Any], look: Look | None = None) -> str:
     """Results as torch's Compare prints them: a row a sub label, a column a description.
 
     Args:
-        results: Of ``bench``; equal places keep the last.
+        results: Of ``bench``, or Measurements of torch; equal places keep the last.
         look: How text may look; plain without one.
+
+    Raises:
+        UsageError: One of them is neither.
     """
     tables: dict[str, list[Result]] = {}
-    for result in results:
+    given = [results] if isinstance(results, Result) else results
+    for result in (each if isinstance(each, Result) else from_measurement(each) for each in given):
         tables.setdefault(result.labels.label or "bench", []).append(result)
     lines = [row for label, group in tables.items() for row in _table(label, group)]
     return draw(lines, look or Look())
@@ -135,13 +141,19 @@ def _table(label: str, group: Sequence[Result]) -> list[Line]:
         (r.labels.sub_label or r.labels.stmt, r.labels.description or "time"): _cell(r)
         for r in group
     }
-    first = max(len(sanitize.shown(each)) for each in [*rows, label])
-    wide = [max(len(each), *(len(cells.get((row, each), "")) for row in rows)) for each in columns]
-    head = f"{sanitize.shown(label):{first}}" + "".join(
-        f"  {sanitize.shown(each):>{size}}" for each, size in zip(columns, wide, strict=True)
+    first = max(sanitize.cells(sanitize.shown(each)) for each in [*rows, label])
+    wide = [
+        max(
+            sanitize.cells(sanitize.shown(each)), *(len(cells.get((row, each), "")) for row in rows)
+        )
+        for each in columns
+    ]
+    head = _filled(label, first) + "".join(
+        f"  {' ' * (size - sanitize.cells(sanitize.shown(each)))}{sanitize.shown(each)}"
+        for each, size in zip(columns, wide, strict=True)
     )
     body = [
-        f"{sanitize.shown(row):{first}}"
+        _filled(row, first)
         + "".join(
             f"  {cells.get((row, each), ''):>{size}}"
             for each, size in zip(columns, wide, strict=True)
@@ -149,6 +161,11 @@ def _table(label: str, group: Sequence[Result]) -> list[Line]:
         for row in rows
     ]
     return [line(head, "heading"), *map(line, body)]
+
+
+def _filled(name: str, size: int) -> str:
+    shown = sanitize.shown(name)
+    return shown + " " * (size - sanitize.cells(shown))
 
 
 def _cell(result: Result) -> str:
@@ -161,14 +178,15 @@ def named_clocks(result: Result) -> list[tuple[str, Clock]]:
     return [(name, clock) for name, clock in found if clock is not None and clock.ns]
 
 
-def _clocks(result: Result) -> list[Line]:
-    head = " " * 8 + "".join(f"{each:>{COLUMN}}" for each in HEADS)
+def _clocks(result: Result, width: int) -> list[Line]:
+    head = " " * NAME + "".join(f"{each:>{COLUMN}}" for each in HEADS)
     lines: list[Line] = [line(head, "dim")]
+    room = width - len(head)
     for name, clock in named_clocks(result):
         figures = "".join(f"{each:>{COLUMN}}" for each in _figures(clock))
-        lines.append(
-            (Span(f"{name:8}", "strong"), Span(figures), Span(f"  {MEANING[name]}", "dim"))
-        )
+        meaning = f"  {MEANING[name]}"
+        told = Span(meaning if len(meaning) <= room else "", "dim")
+        lines.append((Span(f"{name:{NAME}}", "strong"), Span(figures), told))
     return lines
 
 
@@ -181,7 +199,8 @@ def work_of(result: Result) -> str:
     """What one call does, and how far it is from its floor."""
     work = result.work
     if work.launches is None:
-        return "not counted: no device, or its profiler is in use"
+        why = "there is no device" if result.device is None else "its profiler is in use"
+        return f"not counted: {why}"
     parts = [f"{work.launches} device rows a call"]
     if work.flops:
         parts.append(f"at least {work.flops / 1e9:.3g} GFLOP")
@@ -196,6 +215,8 @@ def work_of(result: Result) -> str:
 def warm_up(result: Result) -> str:
     """How long it took to settle, and what the first calls paid for."""
     warm = result.warm_up
+    if not warm.calls:
+        return "unknown: the samples were taken elsewhere"
     costs = ", ".join(f"{each.text} {time(each.ns)}" for each in warm.first)
     steady = "steady" if warm.is_steady else "not steady"
     return f"{steady} after {warm.calls} calls, {time(warm.ns)}" + (f"; {costs}" if costs else "")

@@ -31,6 +31,7 @@ def _figures(use: HostUse) -> Iterator[str]:
         yield f"{size_text(use.main_peak)} resident in the program at most"
     if use.workers:
         own = f" with up to {size_text(use.worker_peak)} of their own" if use.worker_peak else ""
-        yield f"{use.workers} child processes{own}"
+        own = own if use.workers > 1 else own.replace("their", "its")
+        yield f"{use.workers} child process{'' if use.workers == 1 else 'es'}{own}"
     if use.available_least is not None and use.total is not None:
         yield f"{size_text(use.available_least)} of {size_text(use.total)} available at least"

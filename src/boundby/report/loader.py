@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from boundby.bench.loader import LoaderResult, Pass
-from boundby.report import host_memory, numbers
+from boundby.bench.loader_values import LoaderResult, Pass
+from boundby.memory.facts import size_text
+from boundby.report import host_memory, numbers, sanitize
 from boundby.report.bench import as_json, time
-from boundby.report.layout import LABEL_WIDTH, Line, Span, line, paragraph, section
+from boundby.report.layout import LABEL_WIDTH, Line, Span, lead, line, paragraph, section
 from boundby.report.markdown import text
 from boundby.report.terminal import Look, draw
 from boundby.units import NS_PER_MS
@@ -30,15 +31,18 @@ def render(found: LoaderResult, look: Look) -> str:
     width = look.width - LABEL_WIDTH
     measured = found.measured
     lines = [
-        *section("loader", [(Span(WORDS[found.answer], "class"), Span(_against(found)))]),
+        *section("loader", lead(Span(WORDS[found.answer], "class"), _against(found), width)),
         *section("batch", paragraph(_batch(measured), width)),
         *section("first", paragraph(_first(found), width)),
         *section("stages", [line(row) for row in _stages(measured)]),
-        *section("memory", [line(row) for row in _memory(found)]),
+        *section("memory", [part for row in _memory(found) for part in paragraph(row, width)]),
         *section("host mem", host_memory.rows(found.host, width) if found.host else []),
-        *section("settings", _sweep(found)),
-        *section("best", [line(_best(found), "code")]),
-        *section("notes", [row for note in found.notes for row in paragraph(note, width, "dim")]),
+        *section("settings", _sweep(found, width)),
+        *section("best", paragraph(_best(found), width, "code")),
+        *section(
+            "notes",
+            [row for each in found.notes for row in paragraph(sanitize.shown(each), width, "dim")],
+        ),
     ]
     return draw(lines, look)
 
@@ -61,24 +65,25 @@ def markdown(found: LoaderResult) -> str:
     best = ["", f"Best: `{_best(found)}`"]
     host = [f"- `{fact.id}`: {text(fact.text)}" for fact in found.host.facts] if found.host else []
     host = ["", "## Memory of the host", "", *host] if host else []
-    return "\n".join([title, "", *head, *rows, *best, *host]) + "\n"
+    notes = ["", *(f"- {text(each)}" for each in found.notes)] if found.notes else []
+    return "\n".join([title, "", *head, *rows, *best, *notes, *host]) + "\n"
 
 
 def _against(found: LoaderResult) -> str:
     if found.step_ms is None:
         return ""
-    batch = found.measured.per_batch_ns / NS_PER_MS
+    batch = found.steady_ns / NS_PER_MS
     text = f": a batch takes {numbers.ms(batch)}, a step {numbers.ms(found.step_ms)}"
     if found.answer == "bottleneck":
         return f"{text}, {numbers.ms(batch - found.step_ms)} of each step are waiting"
-    return f"{text}, {numbers.times(found.step_ms / batch)} its time"
+    return f"{text}: {numbers.times(found.step_ms / batch)} as long"
 
 
 def _batch(each: Pass) -> str:
     figures = each.summary
     if figures is None:
         return "one batch only"
-    whole = "the whole pass" if each.is_whole else f"{len(each.batch_ns)} batches"
+    whole = "the whole pass" if each.is_whole else _batches(len(each.batch_ns))
     busy = ""
     if each.worker_busy is not None:
         busy = f", workers busy {numbers.share(each.worker_busy)}"
@@ -88,15 +93,20 @@ def _batch(each: Pass) -> str:
     )
 
 
+def _batches(count: int) -> str:
+    return "1 batch" if count == 1 else f"{count} batches"
+
+
 def _rate(each: Pass) -> str:
     return numbers.number(each.samples_per_s)
 
 
 def _first(found: LoaderResult) -> str:
-    return (
-        f"{time(found.measured.first_ns)} to the first batch, {time(found.restart_ns)} again at "
-        "the start of every pass without persistent workers"
-    )
+    first = f"{time(found.measured.first_ns)} to the first batch"
+    if found.restart_ns is None:
+        return first
+    without = " without persistent workers" if found.measured.settings.workers else ""
+    return f"{first}, {time(found.restart_ns)} again at the start of every pass{without}"
 
 
 def _stages(each: Pass) -> Iterator[str]:
@@ -110,27 +120,58 @@ def _stages(each: Pass) -> Iterator[str]:
 
 def _memory(found: LoaderResult) -> Iterator[str]:
     each = found.measured
-    size = f"{each.batch_bytes / 2**20:.3g} MiB a batch"
-    pinned = f", {found.pinned_bytes / 2**20:.3g} MiB page-locked" if found.pinned_bytes else ""
-    yield size + pinned
+    pinned = f", {size_text(found.pinned_bytes)} page-locked" if found.pinned_bytes else ""
+    yield f"{size_text(each.batch_bytes)} a batch{pinned}"
     if each.private_bytes is None:
         return
     growth = each.growth_bytes or 0
     where = "a worker" if each.settings.workers else "the process"
-    text = f"{each.private_bytes / 2**20:.3g} MiB of its own in {where}"
-    yield text + (f", {growth / 2**20:.3g} MiB more at the end" if growth > GROWS else "")
+    text = f"{size_text(each.private_bytes)} of its own in {where}"
+    yield text + (f", {size_text(growth)} more at the end" if growth > GROWS else "")
 
 
-def _sweep(found: LoaderResult) -> list[Line]:
-    head = line(f"{'':62}{'batch':>10}{'first':>10}{'samples/s':>11}", "dim")
+COLUMNS = (
+    ("workers", 7),
+    ("prefetch", 9),
+    ("pin", 5),
+    ("persistent", 11),
+    ("batch", 10),
+    ("first", 10),
+    ("samples/s", 11),
+)
+"""Heads of the table of settings and their widths; with the mark of what is now 68 in all."""
+NOW = "  now"
+LESS = frozenset({"pin", "persistent", "samples/s"})
+"""Columns that a narrow terminal does without."""
+
+
+def _sweep(found: LoaderResult, width: int) -> list[Line]:
+    fits = sum(size for _, size in COLUMNS) + len(NOW) <= width
+    shown = [
+        (at, head, size) for at, (head, size) in enumerate(COLUMNS) if fits or head not in LESS
+    ]
+    head = line("".join(f"{head:>{size}}" for _, head, size in shown), "dim")
     rows = [
         line(
-            f"{each.settings.text:62}{time(each.per_batch_ns):>10}{time(each.first_ns):>10}"
-            f"{_rate(each):>11}{'  now' if each is found.measured else ''}"
+            "".join(f"{_cells(each)[at]:>{size}}" for at, _, size in shown)
+            + (NOW if each is found.measured else "")
         )
         for each in (found.measured, *found.sweep)
     ]
     return [head, *rows]
+
+
+def _cells(each: Pass) -> tuple[str, ...]:
+    now = each.settings
+    return (
+        str(now.workers),
+        str(now.prefetch or "-"),
+        "yes" if now.pin else "-",
+        "yes" if now.persistent else "-",
+        time(each.per_batch_ns),
+        time(each.first_ns),
+        _rate(each),
+    )
 
 
 def _best(found: LoaderResult) -> str:

@@ -48,6 +48,11 @@ def typed(command: str) -> str:
     return f"`{sanitize.command(command).replace('`', chr(39))}`"
 
 
+def as_drawn(title: str, report: str) -> str:
+    """A report that has no Markdown of its own, under a title, as it is drawn."""
+    return "\n".join([f"# {text(title)}", "", *fenced(report, "text"), ""])
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """A table whose first column is text and whose others are figures; empty without rows."""
     lines = [f"| {' | '.join(row)} |" for row in rows]
@@ -169,13 +174,13 @@ def _change(diagnosis: Diagnosis, change: Prescription) -> Iterator[str]:
     yield from fenced(change.how)
 
 
-def fenced(raw: str) -> Iterator[str]:
+def fenced(raw: str, language: str = "python") -> Iterator[str]:
     """Code between fences that no line of it can close."""
     rows = [sanitize.shown(row.expandtabs(4)) for row in raw.splitlines()]
     fence = FENCE
     while any(row.lstrip().startswith(fence) for row in rows):
         fence += "`"
-    yield from (f"{fence}python", *rows, fence)
+    yield from (f"{fence}{language}", *rows, fence)
 
 
 def _tables(diagnosis: Diagnosis) -> list[str]:

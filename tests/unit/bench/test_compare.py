@@ -16,9 +16,9 @@ from boundby.bench.diagnoses import compare_diagnoses, is_diagnosis, read_docume
 from boundby.bench.live import compare_live
 from boundby.bench.result import Clock, Labels, Result
 from boundby.bench.warmup import FirstCost, WarmUp
-from boundby.errors import CannotTellError, UnreadableError
+from boundby.errors import CannotTellError, UnreadableError, UsageError
 from boundby.read.recording import Quality
-from boundby.report.compare import encode, markdown, render, render_diagnoses
+from boundby.report.compare import encode, markdown, render, render_diagnoses, write
 from boundby.report.document import document
 from boundby.report.terminal import Look
 from diagnoses import launch_bound
@@ -172,8 +172,59 @@ FAIL = "import sys; print('boom', file=sys.stderr); sys.exit(3)"
 def test_a_command_that_fails_is_told_with_its_commit(repository):
     with pytest.raises(CannotTellError, match=r"failed on HEAD with 3: boom"):
         compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", FAIL])
-    with pytest.raises(CannotTellError, match="git worktree"):
-        compare_commits(["nonsense", "HEAD"], ["true"])
+
+
+@pytest.mark.parametrize("commit", ["nonsense", "--", "HEAD~9", "HEAD:value.py"])
+def test_what_is_no_commit(repository, commit):
+    for commits in ([commit, "HEAD"], ["HEAD", commit]):
+        with pytest.raises((CannotTellError, UsageError), match=f"^{commit}: no commit"):
+            compare_commits(commits, ["true"])
+
+
+LEAVES = f"""
+import os, pathlib
+from value import value
+if value == 1.5: exec({BENCH!r})
+"""
+
+
+def test_a_result_and_the_time_of_a_whole_command_are_not_compared(repository):
+    with pytest.raises(CannotTellError, match=r"a result in \$BOUNDBY_RESULT on HEAD and none on"):
+        compare_commits(["HEAD~1", "HEAD"], [sys.executable, "-c", LEAVES], rounds=6)
+
+
+def test_results_of_two_calibers_are_not_compared_unless_it_is_the_question(repository):
+    bench = BENCH.replace("Caliber()", "Caliber(batch=int(2 * value))")
+    command = [sys.executable, "-c", bench]
+
+    with pytest.raises(CannotTellError, match="batch is 2 in the old and 3 in the new"):
+        compare_commits(["HEAD~1", "HEAD"], command, rounds=6)
+    found = compare_commits(["HEAD~1", "HEAD"], command, rounds=6, across=["batch"])
+    assert [each.name for each in found.across] == ["batch"]
+
+
+def test_a_result_that_cannot_be_is_refused_with_its_commit(repository):
+    void = BENCH.replace("Caliber())", 'Caliber(), trust=(Quality("x", "fatal", 1, "too fast"),))')
+    void = f"from boundby.read.recording import Quality\n{void}"
+    write = "import os; open(os.environ['BOUNDBY_RESULT'], 'w').write('no')"
+
+    with pytest.raises(CannotTellError, match="too fast"):
+        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", void])
+    with pytest.raises(CannotTellError, match=r"left on HEAD: no JSON"):
+        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", write])
+
+
+def test_a_command_without_an_end_is_told(repository, monkeypatch):
+    monkeypatch.setattr("boundby.bench.commits.TIMEOUT_S", 0.2)
+
+    with pytest.raises(CannotTellError, match="on HEAD without an end"):
+        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", "import time; time.sleep(9)"])
+
+
+def test_the_time_of_a_whole_command_is_called_so(repository):
+    found = compare_commits(["HEAD", "HEAD"], ["true"], rounds=6)
+
+    assert found.notes[0].startswith("the time is that of the whole command")
 
 
 @pytest.fixture
@@ -236,3 +287,119 @@ def test_forms_of_a_comparison_agree():
     assert markdown(found).startswith("# slower: title against title")
     assert json.loads(encode(found))["effect"] == "slower"
     assert render(found, Look()).startswith("verdict    slower: +5")
+
+
+@pytest.mark.parametrize(("n", "effect"), [(1, "too-noisy"), (5, "too-noisy"), (6, "slower")])
+def test_a_few_samples_make_no_interval(n, effect):
+    few = replace(result(), wall=Clock((1.5e6,) * n))
+    found = compare_results(result(), few)
+
+    assert found.effect == effect
+    assert any("too few for an interval" in note for note in found.notes) is (n < 6)
+
+
+def trial(effect, seed):
+    """Two programs in turns: drift, 2% scatter, 5% of the calls half as long again."""
+    machine, generator = FakeMachine(), np.random.default_rng(seed)
+    drift = [0.0]
+
+    def program(factor):
+        def call():
+            drift[0] += generator.normal(0, 0.003)
+            stall = 1.5 if generator.random() < 0.05 else 1.0
+            scatter = np.exp(drift[0] + generator.normal(0, 0.02))
+            machine.work(1_000, 1e7 * factor * stall * scatter)
+
+        return call
+
+    return compare_live(program(effect), program(1.0), machine).effect
+
+
+@pytest.mark.parametrize(("factor", "effect"), [(1.0, "same"), (1.03, "slower"), (0.97, "faster")])
+def test_of_a_hundred_comparisons_in_turns_95_are_right(factor, effect):
+    """With the rule that ends the sampling, which must not favour a difference."""
+    assert [trial(factor, seed) for seed in range(100)].count(effect) >= 95
+
+
+def test_a_long_call_is_taken_in_six_pairs():
+    machine, calls = FakeMachine(), []
+
+    def call():
+        calls.append(1)
+        machine.work(0, 20e9)
+
+    found = compare_live(call, call, machine, budget_s=10.0)
+
+    assert found.clocks[0].ratio.pairs == 6
+    assert len(calls) == 2 * (6 + 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("steps", "unprofiled_ms", "low"), 1e9),
+        (("steps", "unprofiled_ms", "estimate"), 1e300),
+        (("waterfall", 0, "ms"), -5.0),
+        (("ops", 0, "self_device_ms"), -1.0),
+    ],
+)
+def test_a_diagnosis_that_cannot_be_is_damaged(diagnosis, path, value):
+    new = copy.deepcopy(diagnosis)
+    place = new
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+
+    with pytest.raises(CannotTellError, match="the new diagnosis is damaged"):
+        compare_diagnoses(diagnosis, new)
+
+
+def test_a_field_that_diagnoses_do_not_have(diagnosis):
+    with pytest.raises(UsageError, match="no field 'colour'"):
+        compare_diagnoses(diagnosis, diagnosis, across=["colour"])
+
+
+def test_kernels_that_came_and_went(diagnosis):
+    old, new = copy.deepcopy(diagnosis), copy.deepcopy(diagnosis)
+    old["roofline"] = {"kernels": [{"name": "gemm", "calls": 2.0, "ms": 1.0}, KEPT]}
+    new["roofline"] = {"kernels": [KEPT, {"name": "fused", "calls": 1.0, "ms": 3.0}]}
+    found = compare_diagnoses(old, new)
+    text = render_diagnoses(found, Look())
+
+    assert [(each.name, each.old_calls, each.new_calls) for each in found.kernels] == [
+        ("fused", None, 1.0),
+        ("gemm", 2.0, None),
+    ]
+    assert text.index("kernels") < text.index("fused") < text.index("gemm")
+    assert compare_diagnoses({**old, "roofline": None}, new).kernels == ()
+
+
+KEPT = {"name": "copy", "calls": 1.0, "ms": 0.1}
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_reports_fit_their_width(width, diagnosis):
+    new = copy.deepcopy(diagnosis)
+    new["ops"] = [{**each, "name": f"aten::{'long' * 30}{each['name']}"} for each in new["ops"]]
+    old = result(peak_bytes=100 << 20)
+    wide = result(1.5e6, scatter=0.4, seed=1, labels=Labels("a long title " * 9), peak_bytes=5)
+    for text in (
+        render(compare_results(old, wide), Look(width=width)),
+        render_diagnoses(compare_diagnoses(diagnosis, new), Look(width=width)),
+    ):
+        assert max(map(len, text.splitlines())) <= width
+
+
+def test_correctness_comes_before_speed_in_the_verdict():
+    found = replace(compare_results(result(), result(0.9e6, seed=1)), is_correct=False)
+
+    assert render(found, Look()).startswith("verdict    faster, but not correct: -10")
+    assert markdown(found).startswith("# faster, but not correct: ")
+
+
+def test_diagnoses_have_markdown_of_their_own(diagnosis):
+    found = compare_diagnoses(diagnosis, copy.deepcopy(diagnosis))
+    text = write(found, "markdown", Look())
+
+    assert text.splitlines()[0].startswith("# ")
+    assert text.count("```") == 2

@@ -9,7 +9,9 @@ from boundby.bench.correctness import check
 from boundby.bench.layouts import grad_layouts, laid_out, redrawn
 from boundby.bench.losscurve import check_training, compare_curves
 from boundby.bench.tolerance import limit
-from boundby.errors import CannotTellError
+from boundby.errors import CannotTellError, UsageError
+from boundby.report.bench_check import render
+from boundby.report.terminal import Look
 
 A, B = torch.randn(32, 64), torch.randn(64, 16)
 X = torch.randn(8, 128)
@@ -100,7 +102,9 @@ def test_a_wrong_layout_is_told_from_the_right_ones():
     found = check(WrongForTransposed.apply, lambda x: x * 2, X)
     as_given = {case.layout: case.passed for case in found.cases if case.inputs == "as given"}
 
-    assert as_given == {"contiguous": True, "transposed 0 1": False, "expanded": True}
+    assert as_given == {
+        "contiguous": True, "transposed 0 1": False, "expanded": True, "contiguous again": True,
+    }  # fmt: skip
 
 
 def test_the_candidate_is_held_to_the_lowest_precision_that_it_is_seen_in():
@@ -197,12 +201,12 @@ def test_the_public_name():
     ("shape", "layouts"),
     [
         ((), ("contiguous",)),
-        ((4,), ("contiguous", "expanded", "contiguous")),
-        ((4, 3), ("contiguous", "transposed 0 1", "expanded", "contiguous")),
+        ((4,), ("contiguous", "expanded", "contiguous again")),
+        ((4, 3), ("contiguous", "transposed 0 1", "expanded", "contiguous again")),
         (
             (2, 8, 5, 4),
             ("contiguous", "transposed 2 3", "transposed 1 2", "transposed 0 1", "expanded",
-             "contiguous"),
+             "contiguous again"),
         ),
         ((1, 3), ("contiguous",)),
     ],
@@ -293,5 +297,233 @@ def make_step(scale=1.0):
 def test_training_steps_are_compared_from_the_same_seed():
     assert check_training(make_step(), make_step(), steps=8).passed
     assert not check_training(make_step(3.0), make_step(), steps=12).passed
-    with pytest.raises(CannotTellError, match="two seeds"):
+    with pytest.raises(UsageError, match="two seeds"):
         check_training(make_step(), make_step(), seeds=1)
+
+
+def reasons(found):
+    return {each.reason for case in found.cases for each in case.agreements if not each.passed}
+
+
+@pytest.mark.parametrize(
+    ("new", "ref", "reason"),
+    [
+        (lambda x: (x * 2, x.sum()), lambda x: x * 2, "the baseline gives none"),
+        (lambda x: x * 2, lambda x: (x * 2, x.sum()), "the candidate gives none"),
+        (lambda x: x.argmax(1).float(), lambda x: x.argmax(1), "float32 instead of int64"),
+        (lambda x: x.round().long(), lambda x: x.round(), "int64 instead of float32"),
+        (lambda x: x + 0j, lambda x: x * 1, "complex64 instead of float32"),
+        (lambda x: x[:, 1:], lambda x: x * 1, "shape (8, 127) instead of (8, 128)"),
+    ],
+)
+def test_what_is_of_another_kind_fails_with_its_reason(new, ref, reason):
+    found = check(new, ref, X)
+
+    assert not found
+    assert reason in reasons(found)
+    assert reason in render(found, Look())
+    assert "error inf" not in render(found, Look())
+
+
+def test_gradients_of_the_candidate_alone_are_told_and_not_judged():
+    found = check(lambda x: x * 2, lambda x: x.detach() * 2, X)
+
+    assert found
+    assert found.notes == ("grad of input 0: the baseline gives none: nothing was compared",)
+
+
+def test_a_baseline_without_tensors_cannot_be_compared_with():
+    with pytest.raises(CannotTellError, match="the baseline gives no tensor"):
+        check(lambda x: x * 2, lambda _: 3, X)
+
+
+def naive(x):
+    return x.exp() / x.exp().sum(-1, keepdim=True)
+
+
+def stable(x):
+    return torch.softmax(x, -1)
+
+
+LARGE = torch.linspace(-300, 300, 64).view(4, 16)
+
+
+@pytest.mark.parametrize(
+    ("new", "ref", "inputs", "word"),
+    [
+        pytest.param(naive, stable, LARGE, "fail", id="NaN of the candidate alone"),
+        pytest.param(naive, naive, LARGE, "cannot tell", id="the same NaN in both"),
+        pytest.param(stable, naive, LARGE, "cannot tell", id="NaN of the baseline alone"),
+        pytest.param(stable, stable, LARGE, "pass", id="no NaN"),
+        pytest.param(stable, stable, torch.empty(0, 4), "cannot tell", id="no elements"),
+        pytest.param(
+            lambda x: x.half().exp().float(), torch.exp, LARGE / 10, "fail",
+            id="overflow of lower precision",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_finite_is_held_against_the_candidate_alone(new, ref, inputs, word):
+    found = check(new, ref, inputs)
+
+    assert found.word == word, str(found)
+    assert found.passed is (word == "pass")
+
+
+def test_inputs_inside_of_others_are_varied_and_differentiated():
+    seen = []
+
+    def plain(pair):
+        seen.append(
+            (pair["x"].shape[0], pair["x"].is_contiguous(), float(pair["x"].detach().sum()))
+        )
+        return pair["x"] * pair["y"][0]
+
+    inputs = {"x": torch.randn(4, 3), "y": [torch.randn(4, 3)]}
+    found = check(plain, plain, inputs)
+    names = {each.name for each in found.cases[0].agreements}
+
+    assert names == {"output 0", "grad of input 0.0", "grad of input 0.1"}
+    assert {rows for rows, _, _ in seen} == {1, 3, 4}
+    assert {contiguous for _, contiguous, _ in seen} == {True, False}
+    assert len({total for rows, _, total in seen if rows == 4}) > 1
+
+
+class ContiguousOnly(torch.autograd.Function):
+    """As hand-written kernels are: the gradient must be contiguous."""
+
+    @staticmethod
+    def forward(_ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(_ctx, grad):
+        assert grad.is_contiguous(), "contiguous gradients only"
+        return grad * 2
+
+
+@pytest.mark.parametrize(
+    ("new", "ref", "note"),
+    [
+        (
+            ContiguousOnly.apply, lambda x: x * 2,
+            "grad_output {}: the candidate refuses it: contiguous gradients only",
+        ),
+        (
+            lambda x: x * 2, ContiguousOnly.apply,
+            "grad_output {} was not tried: the baseline does not take it",
+        ),
+    ],
+)  # fmt: skip
+def test_layouts_that_are_refused_backward_are_told(new, ref, note):
+    found = check(new, ref, X)
+
+    assert found
+    assert found.notes == tuple(note.format(each) for each in ("transposed 0 1", "expanded"))
+    assert {case.layout for case in found.cases} == {"contiguous", "contiguous again"}
+
+
+def test_fresh_values_stay_in_the_range_that_the_baseline_takes():
+    target = torch.rand(8, 16)
+
+    def loss(p):
+        if len(p) != 8:
+            raise ValueError("eight rows")
+        return F.binary_cross_entropy(p, target, reduction="none")
+
+    found = check(loss, loss, torch.rand(8, 16).clamp(0.01, 0.99))
+
+    assert "fresh values" in {case.inputs for case in found.cases}
+    assert found
+
+
+def test_a_formula_that_fails_is_told():
+    def broken(_):
+        raise RuntimeError("no such thing")
+
+    with pytest.raises(RuntimeError, match="no such thing"):
+        check(lambda x: x * 2, lambda x: x * 2, X, formula=broken)
+
+
+def test_inputs_changed_in_place_are_told_with_a_way_out():
+    with pytest.raises(CannotTellError, match="changed in place") as error:
+        check(lambda x: x.mul_(2), lambda x: x * 2, X)
+
+    assert "--no-grads" in error.value.hint
+    assert check(lambda x: x.mul_(2), lambda x: x * 2, X, grads=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"precision": "bogus"}, "'bogus' is unknown"),
+        ({"precision": "int64"}, "'int64' is unknown"),
+        ({"batch_sizes": [0]}, "batch sizes"),
+        ({"batch_sizes": [1.5]}, "batch sizes"),
+        ({"k": 0}, "k must be positive"),
+        ({"k": float("nan")}, "k must be positive"),
+        ({"rtol": -1.0}, "rtol and atol"),
+        ({"atol": float("inf")}, "rtol and atol"),
+        ({"k": 2, "rtol": 1e-3}, "give one"),
+    ],
+)
+def test_options_that_are_none(options, words):
+    with pytest.raises(UsageError, match=words):
+        check(lambda x: x, lambda x: x, X, **options)
+
+
+def generates(x):
+    yield x
+
+
+@pytest.mark.parametrize("made", [3, None, generates])
+def test_what_does_not_run_when_it_is_called_is_refused(made):
+    for new, ref in ((made, torch.exp), (torch.exp, made)):
+        with pytest.raises(UsageError):
+            check(new, ref, X)
+        with pytest.raises(UsageError):
+            check_training(new, ref)
+
+
+def test_every_tensor_that_failed_is_shown_once():
+    found = check(lambda x: (x * 2 + 1, x * 3), lambda x: (x * 2, x * 4), X)
+    rows = render(found, Look(width=120)).split("failed")[1].split("reference")[0]
+
+    assert [rows.count(name) for name in ("output 0", "output 1", "grad of input 0")] == [1, 1, 1]
+    assert f"and {len(found.failures) - 3} more" in rows
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("detail", [False, True])
+def test_a_report_fits_its_width(width, detail):
+    found = check(lambda x: x * 2 + 1, lambda x: x * 2, X)
+    text = render(found, Look(width=width, detail=detail))
+
+    assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (lambda: None, "no step was made but NoneType"),
+        (lambda: lambda: None, "a step gave NoneType and no loss"),
+        (lambda: lambda: torch.ones(3), "a step gave Tensor and no loss"),
+    ],
+)
+def test_steps_that_are_none(made, words):
+    with pytest.raises(CannotTellError, match=words):
+        check_training(made, make_step())
+
+
+@pytest.mark.parametrize("options", [{"steps": 0}, {"steps": 1}, {"seeds": 1}])
+def test_a_curve_takes_steps_and_a_spread_takes_seeds(options):
+    with pytest.raises(UsageError, match="at least two"):
+        check_training(make_step(), make_step(), **options)
+
+
+def test_seeds_that_part_far_are_told():
+    wide = compare_curves(FP32, [FP32, [2 * each for each in FP32]])
+    narrow = compare_curves(FP32, [FP32, OTHER_BATCH])
+
+    assert "a smaller difference would go unseen" in str(wide)
+    assert "unseen" not in str(narrow)
+    assert "not finite" in str(compare_curves([float("nan")] * 20, [FP32, OTHER_BATCH]))

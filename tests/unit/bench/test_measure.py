@@ -1,9 +1,11 @@
 """``bench`` from end to end: on a machine whose times are known, and on this one."""
 
 import functools
+import json
 
 import pytest
 import torch
+from torch.utils.benchmark import Compare, Timer
 
 import boundby
 from boundby.bench.caliber import Caliber, differences, gather, under_test
@@ -13,6 +15,7 @@ from boundby.bench.result import decode, encode, load
 from boundby.bench.shapes import varying_shapes
 from boundby.errors import UnreadableError, UsageError
 from boundby.report.bench import compare_table, markdown, reading, render, time
+from boundby.report.sanitize import cells
 from boundby.report.terminal import Look
 from fakes_of_bench import FakeMachine
 
@@ -153,7 +156,7 @@ def test_to_and_from_the_measurement_of_torch():
     assert back.wall.ns == pytest.approx(found.wall.ns)
     assert back.wall.number == found.wall.number
     assert back.labels == found.labels
-    torch.utils.benchmark.Compare([theirs])
+    Compare([theirs])
 
 
 def test_a_table_has_a_row_a_sub_label_and_a_column_a_description():
@@ -210,3 +213,178 @@ def test_fields_under_test_must_exist():
 def test_functions_have_names():
     assert name_of(functools.partial(torch.add, 1)) == "add"
     assert name_of(torch.nn.Linear(1, 1)) == "Linear"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"min_run_time": float("nan")},
+        {"min_run_time": float("inf")},
+        {"min_run_time": -1},
+        {"rep": 0},
+        {"warmup": -1},
+        {"warmup": float("nan")},
+        {"number": 1.5},
+        {"quantiles": [1.5]},
+        {"quantiles": []},
+        {"quantiles": 0.5},
+        {"grad_to_none": [3]},
+    ],
+)
+def test_options_that_are_none_are_refused_before_any_call(options):
+    calls = []
+
+    with pytest.raises(UsageError):
+        bench(lambda: calls.append(1), **options)
+    assert calls == []
+
+
+def generates():
+    yield 1
+
+
+async def waits():
+    return 1
+
+
+@pytest.mark.parametrize("made", [3, None, "x + 1", generates, waits, functools.partial(generates)])
+def test_what_does_not_run_when_it_is_called_is_refused(made):
+    with pytest.raises(UsageError):
+        bench(made)
+
+
+def test_one_quantile_is_a_number_as_triton_gives_it():
+    found = fake_bench(1_000, 10_000, rep=1, quantiles=[0.5])
+
+    assert found == pytest.approx(0.01)
+
+
+def test_a_tensor_whose_gradient_is_dropped_may_stand_alone():
+    weight = torch.nn.Parameter(torch.ones(3))
+    machine, seen = FakeMachine(), set()
+
+    def step():
+        seen.add(weight.grad)
+        weight.grad = torch.ones(3)
+        machine.work(1_000, 10_000)
+
+    bench(step, machine=machine, grad_to_none=weight, **QUICK)
+
+    assert seen == {None}
+
+
+def test_a_partial_has_the_caliber_of_its_function():
+    found = bench(functools.partial(torch.mm, torch.ones(3, 4)), torch.ones(4, 5), **QUICK)
+    through = bench(functools.partial(fake_bench, label="x"), 1_000, 1_000, **QUICK)
+
+    assert found.caliber.shapes == ("3x4", "4x5")
+    assert found.labels.stmt == "mm"
+    assert through.caliber.script_hash == gather(Caliber(), (), __file__).script_hash
+
+
+class Compiled:
+    """What torch.compile gives, as far as it tells of itself."""
+
+    _torchdynamo_orig_callable = torch.sin
+
+    def __init__(self, *on):
+        self.get_compiler_config = lambda: dict.fromkeys(on, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ((), "default"),
+        (("triton.cudagraphs",), "reduce-overhead"),
+        (("triton.cudagraphs", "max_autotune"), "max-autotune"),
+        (("max_autotune",), "max-autotune-no-cudagraphs"),
+    ],
+)
+def test_the_mode_of_compilation_is_part_of_the_caliber(options, mode):
+    here, plain = gather(Caliber(), (), fn=Compiled(*options)), gather(Caliber(), (), fn=torch.sin)
+
+    assert here.flags["compile_mode"] == mode
+    assert [each.name for each in differences(plain, here)] == ["compile_mode", "compiled"]
+    assert under_test(["compile-mode"]) == {"compile_mode"}
+
+
+def test_a_backend_without_options_has_no_mode():
+    compiled = torch.compile(torch.sin, backend="eager")
+
+    assert gather(Caliber(), (), fn=compiled).flags["compile_mode"] == ""
+
+
+@pytest.mark.parametrize(
+    ("clock", "damage", "words"),
+    [
+        ("wall", {"ns": []}, "no samples of the wall clock"),
+        ("device", {"ns": []}, "no samples of the device clock"),
+        ("wall", {"ns": [0.0]}, "no clock shows"),
+        ("wall", {"ns": [1.0, -1.0]}, "no clock shows"),
+        ("submit", {"ns": [1e300]}, "no clock shows"),
+        ("wall", {"number": 0}, "0 calls a sample"),
+    ],
+)
+def test_samples_that_no_clock_shows_are_refused(tmp_path, clock, damage, words):
+    document = json.loads(encode(fake_bench(5_000, 50_000)))
+    document[clock].update(damage)
+    (tmp_path / "a.json").write_text(json.dumps(document))
+
+    with pytest.raises(UnreadableError, match=words):
+        load(tmp_path / "a.json")
+
+
+def test_a_device_without_work_is_no_damage(tmp_path):
+    document = json.loads(encode(fake_bench(5_000, 50_000)))
+    document["device"]["ns"] = [0.0, 1_000.0]
+    (tmp_path / "a.json").write_text(json.dumps(document))
+
+    assert load(tmp_path / "a.json").device.ns == (0.0, 1_000.0)
+
+
+@pytest.mark.parametrize("made", [None, 3, Timer("1 + 1")])
+def test_what_is_no_measurement(made):
+    for convert in (from_measurement, to_measurement):
+        with pytest.raises(UsageError, match="but"):
+            convert(made)
+
+
+def test_a_measurement_brings_its_threads():
+    taken = Timer("1 + 1", num_threads=3).timeit(10)
+    found = from_measurement(taken)
+
+    assert found.caliber.flags["threads"] == "3"
+    assert to_measurement(found).task_spec.num_threads == 3
+    assert found.median == pytest.approx(taken.median)
+    assert "the samples were taken elsewhere" in render(found, Look())
+
+
+def test_a_table_takes_measurements_of_torch_and_a_single_result():
+    timer = Timer("1 + 1", label="sum", sub_label="two", description="torch")
+    found = fake_bench(1_000, 2e6, label="sum", sub_label="one", description="ours")
+    head, *rows = boundby.compare_table([found, timer.timeit(10)]).splitlines()
+
+    assert head.split() == ["sum", "ours", "torch"]
+    assert [row.split()[0] for row in rows] == ["one", "two"]
+    assert boundby.compare_table(found).splitlines()[1].split() == ["one", "2.00", "ms"]
+    with pytest.raises(UsageError):
+        boundby.compare_table([3])
+
+
+def test_columns_of_wide_characters_stay_in_line():
+    results = [
+        fake_bench(1_000, 2e6, label="x", sub_label=name, description="时间")
+        for name in ("短", "longer name")
+    ]
+    rows = boundby.compare_table(results).splitlines()
+
+    assert len({cells(row) for row in rows}) == 1
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_the_report_fits_its_width(width):
+    found = fake_bench(5_000, 2e6, label="known")
+    text = render(found, Look(width=width))
+
+    assert max(map(len, text.splitlines())) <= width
+    assert ("in its own queue" in text) is (width >= 80)

@@ -117,3 +117,28 @@ def test_warm_up_gives_up_and_says_so():
 
     assert not found.is_steady
     assert found.ns < 6.1e9
+
+
+def test_long_calls_are_sampled_for_a_minute_and_no_less_than_three_times():
+    machine = FakeMachine(has_device=False)
+
+    def minutes():
+        machine.time += 40e9
+
+    for sample in (sample_wall, sample_submit):
+        begin = machine.time
+        found = sample(minutes, machine, Plan())
+
+        assert found.ns == (40e9,) * 3
+        assert machine.time - begin <= 5 * 40e9
+
+
+def test_a_minute_is_no_limit_where_more_is_asked_for():
+    machine = FakeMachine(has_device=False)
+
+    def seconds():
+        machine.time += 9e9
+
+    assert len(sample_wall(seconds, machine, Plan(min_run_ns=80e9)).ns) == 9
+    assert len(sample_wall(seconds, machine, Plan()).ns) == 7
+    assert len(sample_wall(seconds, machine, Plan(samples=12)).ns) == 12

@@ -1,7 +1,10 @@
 """Hidden waits by line, on a CPU as well; and what the stream sanitizer wrote."""
 
+from unittest.mock import patch
+
 import torch
 
+from boundby.bench.machine import CudaMachine
 from boundby.bench.streams import parse_races
 from boundby.bench.syncs import watch_syncs
 
@@ -66,3 +69,12 @@ def test_a_report_of_the_sanitizer_becomes_a_race():
     assert race.operators[0].startswith("aten::normal")
     assert "wait_stream" in race.message
     assert parse_races("") == ()
+
+
+def test_what_boundby_waits_for_itself_is_not_hidden():
+    machine = CudaMachine()
+    with patch.object(torch.cuda, "synchronize"), watch_syncs() as found:
+        machine.synchronize()
+        torch.cuda.synchronize()
+
+    assert [each.what for each in found] == ["torch.cuda.synchronize"]

@@ -9,7 +9,7 @@ import torch
 
 from boundby.bench.correctness import check
 from boundby.bench.live import compare_functions
-from boundby.bench.targets import find_target, inputs_of, users_own
+from boundby.bench.targets import find_target, inputs_of, said_by, users_own
 from boundby.errors import CannotTellError, UsageError
 from boundby.report.bench_check import encode, markdown, render, render_races
 from boundby.report.terminal import Look
@@ -108,3 +108,113 @@ def test_reports_of_a_check_say_the_same():
 def test_no_race_is_told_with_what_cannot_be_seen():
     assert render_races((), Look()).splitlines()[0] == "no race seen"
     assert "record_stream" in render_races((), Look())
+
+
+SOURCE = """
+def new(x):
+    return x
+def old(x):
+    raise ValueError("no kernel")
+def needs(x, y):
+    return x
+def talks():
+    print("hello")
+    return 1
+def draws():
+    import random, numpy, torch
+    return random.random(), float(numpy.random.rand()), float(torch.rand(1))
+import os
+def leaves():
+    os.sys.exit(3)
+"""
+
+
+@pytest.fixture
+def targets(tmp_path):
+    """Functions of a file of their own."""
+    path = tmp_path / f"targets_{abs(hash(tmp_path))}.py"
+    path.write_text(SOURCE)
+    return lambda name: find_target(f"{path}::{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("old", (1,), "raised ValueError: no kernel"),
+        ("needs", (1,), "raised TypeError: needs"),
+        ("leaves", (), "ended the program"),
+    ],
+)
+def test_the_target_that_failed_is_named_among_several(targets, name, arguments, words):
+    target, other = targets(name), targets("new")
+
+    for names in ((target.name, other.name), (other.name, target.name)):
+        with pytest.raises(CannotTellError) as error, users_own(*names):
+            target.fn(*arguments)
+        assert error.value.message.startswith(f"{target.name} {words}")
+
+
+def test_where_no_target_shows_all_are_named():
+    with (
+        pytest.raises(CannotTellError, match=r"^m:a or m:b raised KeyError"),
+        users_own("m:a", "m:b"),
+    ):
+        raise KeyError("x")
+
+
+def test_what_targets_print_goes_to_stderr(targets, capsys):
+    with users_own("x"):
+        targets("talks").fn()
+    print("the result")
+    out, err = capsys.readouterr()
+
+    assert (out, err) == ("the result\n", "hello\n")
+
+
+def test_inputs_are_drawn_from_the_same_numbers_each_time(targets):
+    first, second = (inputs_of(targets("draws"), seed=3) for _ in range(2))
+
+    assert first == second
+    assert first != inputs_of(targets("draws"), seed=4)
+
+
+def test_inputs_that_fail_are_named(targets):
+    with pytest.raises(CannotTellError, match=r"::needs raised TypeError: needs"):
+        inputs_of(targets("needs"))
+
+
+WORKER = """Caught ValueError in DataLoader worker process 1.
+Original Traceback (most recent call last):
+  File "/opt/site-packages/torch/utils/data/_utils/worker.py", line 300, in _worker_loop
+    data = fetcher.fetch(index)
+  File "/home/user/data.py", line 7, in __getitem__
+    raise ValueError("broken sample 40")
+ValueError: broken sample 40
+"""
+
+
+def test_what_a_worker_raised_is_told_as_it_was_there():
+    assert said_by(ValueError(WORKER)) == (
+        "ValueError: broken sample 40 (/home/user/data.py:7 in __getitem__) in a worker of the "
+        "loader"
+    )
+
+
+def test_a_worker_that_died_has_a_hint_of_its_own():
+    with pytest.raises(CannotTellError) as error, users_own("x"):
+        raise RuntimeError("DataLoader worker (pid 3) exited unexpectedly")
+
+    assert error.value.hint == "num_workers=0 shows what the worker did"
+
+
+def test_a_package_that_is_missing_inside_of_a_module_is_no_missing_module(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "module_that_needs.py").write_text("import module_that_needs_more\n")
+    (tmp_path / "package_that_needs").mkdir()
+    (tmp_path / "package_that_needs" / "__init__.py").write_text("import package_that_needs.more\n")
+
+    for name in ("module_that_needs", "package_that_needs"):
+        with pytest.raises(ModuleNotFoundError):
+            find_target(f"{name}:f")
+    with pytest.raises(UsageError, match="no module"):
+        find_target("package_that_is_missing.sub:f")

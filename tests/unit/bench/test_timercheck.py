@@ -7,6 +7,7 @@ import pytest
 import boundby
 from boundby.bench.result import Work
 from boundby.bench.timercheck import _judge, _Seen, check_timer
+from boundby.errors import UsageError
 from fakes_of_bench import FakeMachine
 
 
@@ -85,3 +86,38 @@ def test_clocks_are_given_back():
 
     assert time.perf_counter is before
     assert boundby.check_timer is check_timer
+
+
+@pytest.mark.parametrize("reported", [0.0, -1.0, float("nan"), float("inf")])
+def test_what_is_no_time(reported):
+    found = check_timer(lambda: reported, machine=FakeMachine())
+
+    assert ids(found) == ["no-time"]
+    assert not found
+
+
+def test_milliseconds_in_place_of_seconds(machine):
+    seconds = timer(machine, lambda: [1e6] * 5)
+    found = check_timer(lambda: seconds() * 1e3, machine=machine)
+
+    assert ids(found) == ["longer-than-its-run"]
+    assert "give seconds a call" in str(found)
+
+
+def test_all_of_one_call_is_no_longer_than_its_run(machine):
+    assert ids(check_timer(timer(machine, lambda: [1e6]), machine=machine)) == []
+
+
+@pytest.mark.parametrize(
+    ("timer", "options", "words"),
+    [
+        (lambda: None, {}, "gave NoneType"),
+        (lambda: [1, 2], {}, "gave list"),
+        (3, {}, "not a function"),
+        (lambda: 1e-9, {"runs": 0}, "at least once"),
+        (lambda: 1e-9, {"fn": 3}, "fn: not a function"),
+    ],
+)
+def test_what_is_no_timer(timer, options, words):
+    with pytest.raises(UsageError, match=words):
+        check_timer(timer, machine=FakeMachine(), **options)

@@ -72,3 +72,23 @@ def test_an_impossible_time_is_fatal_and_comes_first():
     assert "1.5 ms" in first.message
     assert "9 ms on NVIDIA H200" in first.message
     assert [each.id for each in others] == ["wide-spread"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        (1, "the warm-up had time for 1 call:"),
+        (4, "the warm-up had time for 4 calls:"),
+        (9, "calls were still getting faster after 9 of them"),
+    ],
+)
+def test_a_warm_up_without_time_says_nothing_of_speed(calls, words):
+    (found,) = examine(replace(GOOD, warm_up=WarmUp(calls, 1e10, False, ())))
+
+    assert (found.id, words in found.message) == ("not-steady", True)
+
+
+def test_one_sample_is_no_plural():
+    (found,) = examine(replace(GOOD, clocks=wall(1e6)))
+
+    assert found.message == "wall: 1 sample"
