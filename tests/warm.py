@@ -16,6 +16,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
+from pathlib import Path
 
 MESSAGE_BYTES = 1 << 20
 TORCH = ("torch", "torch._dynamo", "torch.utils.data", "boundby.memory.predict")
@@ -49,15 +51,15 @@ class Starter:
 
     def run(self, arguments, env, cwd=None, input=""):  # noqa: A002 -- as subprocess names it
         """Run ``boundby ARGUMENTS``, as ``subprocess.run`` would run it."""
-        asked = {"arguments": arguments, "env": env, "cwd": str(cwd or os.getcwd())}
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out:
-            with tempfile.TemporaryFile() as err:
-                given.write(input.encode())
-                given.seek(0)
-                streams = [each.fileno() for each in (given, out, err)]
-                socket.send_fds(self.control, [json.dumps(asked).encode()], streams)
-                code = int(self.control.recv(MESSAGE_BYTES))
-                return subprocess.CompletedProcess(arguments, code, text_of(out), text_of(err))
+        asked = {"arguments": arguments, "env": env, "cwd": str(cwd or Path.cwd())}
+        with ExitStack() as files:
+            given, out, err = (files.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+            given.write(input.encode())
+            given.seek(0)
+            streams = [each.fileno() for each in (given, out, err)]
+            socket.send_fds(self.control, [json.dumps(asked).encode()], streams)
+            code = int(self.control.recv(MESSAGE_BYTES))
+            return subprocess.CompletedProcess(arguments, code, text_of(out), text_of(err))
 
     def end(self):
         """Close it, and wait until it is gone."""

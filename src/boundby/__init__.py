@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from boundby.bench.correctness import check as check
     from boundby.bench.losscurve import check_training as check_training
     from boundby.bench.measure import bench as bench
+    from boundby.bench.measurement import from_measurement as from_measurement
+    from boundby.bench.measurement import to_measurement as to_measurement
     from boundby.bench.nan import find_nan as find_nan
     from boundby.bench.numerics import numerics as numerics
     from boundby.bench.timercheck import check_timer as check_timer
@@ -22,10 +24,12 @@ LAZY = {
     "check_training": "boundby.bench.losscurve:check_training",
     "compare_table": "boundby.report.bench:compare_table",
     "find_nan": "boundby.bench.nan:find_nan",
+    "from_measurement": "boundby.bench.measurement:from_measurement",
     "numerics": "boundby.bench.numerics:numerics",
     "observe": "boundby.capture.api:observe",
     "observed": "boundby.capture.api:observed",
     "step": "boundby.capture.api:step",
+    "to_measurement": "boundby.bench.measurement:to_measurement",
 }
 """Where each public function is; it is imported when it is asked for."""
 

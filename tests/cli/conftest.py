@@ -86,7 +86,7 @@ def stubbed(starters):
     def start(*arguments, **settings):
         if not can_fork(**settings):
             return run([str(HERE / "stubbed.py")], arguments, **settings)
-        words = [str(each) for each in arguments]
-        return starters("stubbed").run(words, **settings | {"env": variables(settings.get("env", ()))})
+        words, own = [str(each) for each in arguments], settings.get("env", ())
+        return starters("stubbed").run(words, **settings | {"env": variables(own)})
 
     return start

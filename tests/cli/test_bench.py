@@ -121,3 +121,12 @@ def test_a_result_that_cannot_be_kept_is_shown_first(boundby, tmp_path):
     assert done.returncode == 125
     assert done.stdout.startswith("bench      ")
     assert done.stderr.startswith(f"{kept}: cannot write: No such file or directory\n")
+
+
+def test_a_folder_that_is_not_there_is_said_before_anything_is_measured(boundby, tmp_path):
+    (tmp_path / "target.py").write_text("print('imported')\ndef f(): pass\n")
+    done = boundby("bench", "target.py::f", "-o", "none/result.json", cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.startswith("none/result.json: cannot write: No such file or directory\n")
+    assert "imported" not in done.stderr

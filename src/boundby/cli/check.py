@@ -57,7 +57,7 @@ def command(*, output: Output, targets: tuple[str, ...], **asked: Any) -> int:  
     that of REF at the same precision. Several layouts of grad_output, fresh values, non-contiguous
     inputs and other batch sizes are tried in one process.
 
-    Exits with 1 where it fails.
+    Exits with 1 where it fails, 125 where nothing could be compared.
     """
     _refuse_mixed(asked)
     if asked["is_lint"]:

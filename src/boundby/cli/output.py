@@ -216,7 +216,12 @@ def plan(
 
 
 def refuse_existing(output: Output) -> None:
-    """Raise UsageError where the file is there already and may not be overwritten."""
+    """Raise where the file is there already and may not be overwritten, or has no folder."""
+    if output.path is not None and not output.path.absolute().parent.is_dir():
+        raise BoundbyError(
+            f"{output.path}: cannot write: {os.strerror(errno.ENOENT)}",
+            f"name another file with {output.option}",
+        )
     if output.path is not None and not output.force and _exists(output.path):
         raise _would_overwrite(output.path)
 
