@@ -42,6 +42,8 @@ USERS_ERRORS = (
     ArithmeticError,
 )
 """How code of the user refuses what it is given."""
+BROKEN = "CUDA error"
+"""How torch begins to tell of a device that takes no more work: no refusal, and not over."""
 
 
 @dataclass(frozen=True)
@@ -265,11 +267,12 @@ class Trial:
             try:
                 new = run(self.new, inputs, weights, self.seed)
             except USERS_ERRORS as error:
-                notes.append(f"grad_output {layout}: the candidate refuses it: {_first(error)}")
+                notes.append(f"grad_output {layout}: the candidate refuses it: {_refusal(error)}")
                 continue
             try:
                 found.append(self._against(new, name, inputs, layout, weights))
-            except USERS_ERRORS:
+            except USERS_ERRORS as error:
+                _refusal(error)
                 notes.append(f"grad_output {layout} was not tried: the baseline does not take it")
         return found, notes
 
@@ -283,7 +286,7 @@ class Trial:
         try:
             run(fn, inputs, None, self.seed)
         except USERS_ERRORS as error:
-            return _first(error)
+            return _refusal(error)
         return ""
 
     def case(self, name: str, inputs: Sequence[Any], layout: str) -> Case:
@@ -346,8 +349,10 @@ class Trial:
         return weight
 
 
-def _first(error: Exception) -> str:
-    """First line of what an exception says."""
+def _refusal(error: Exception) -> str:
+    """First line of what an exception says; raises it again where the device broke."""
+    if BROKEN in str(error):
+        raise error
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 

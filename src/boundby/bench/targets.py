@@ -214,4 +214,4 @@ def _innermost(error: BaseException) -> str:
 
 def _is_foreign(file: str) -> bool:
     foreign = (str(Path(__file__).parent.parent), str(Path(inspect.__file__).parent))
-    return file.startswith(foreign) or "site-packages" in file
+    return file.startswith((*foreign, "<")) or "site-packages" in file

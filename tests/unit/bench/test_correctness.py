@@ -527,3 +527,23 @@ def test_seeds_that_part_far_are_told():
     assert "a smaller difference would go unseen" in str(wide)
     assert "unseen" not in str(narrow)
     assert "not finite" in str(compare_curves([float("nan")] * 20, [FP32, OTHER_BATCH]))
+
+
+@pytest.mark.parametrize("phase", ["forward", "backward"])
+def test_a_device_that_breaks_is_no_refusal(phase):
+    class Breaks(torch.autograd.Function):
+        @staticmethod
+        def forward(_ctx, x):
+            if phase == "forward" and not x.is_contiguous():
+                raise RuntimeError("CUDA error: an illegal memory access was encountered")
+            return x * 2
+
+        @staticmethod
+        def backward(_ctx, grad):
+            if phase == "backward" and not grad.is_contiguous():
+                raise RuntimeError("CUDA error: an illegal memory access was encountered")
+            return grad * 2
+
+    for new, ref in ((Breaks.apply, lambda x: x * 2), (lambda x: x * 2, Breaks.apply)):
+        with pytest.raises(RuntimeError, match="illegal memory access"):
+            check(new, ref, X)

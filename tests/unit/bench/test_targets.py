@@ -9,7 +9,7 @@ import torch
 
 from boundby.bench.correctness import check
 from boundby.bench.live import compare_functions
-from boundby.bench.targets import find_target, inputs_of, said_by, users_own
+from boundby.bench.targets import find_target, inputs_of, load_target, said_by, users_own
 from boundby.errors import CannotTellError, UsageError
 from boundby.report.bench_check import encode, markdown, render, render_races
 from boundby.report.terminal import Look
@@ -218,3 +218,13 @@ def test_a_package_that_is_missing_inside_of_a_module_is_no_missing_module(tmp_p
             find_target(f"{name}:f")
     with pytest.raises(UsageError, match="no module"):
         find_target("package_that_is_missing.sub:f")
+
+
+def test_source_that_is_none_has_no_place_in_the_interpreter(tmp_path):
+    (tmp_path / "broken_target.py").write_text("def f(:\n")
+
+    with pytest.raises(CannotTellError) as error:
+        load_target(f"{tmp_path / 'broken_target.py'}::f")
+    assert error.value.message.endswith(
+        "raised SyntaxError: invalid syntax (broken_target.py, line 1)"
+    )
