@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 from turns import turn
+from warm import BOUNDBY, Starter
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NO_GPU = "needs a CUDA device, and torch finds none here"
@@ -96,6 +97,21 @@ def pytest_runtest_setup():
     torch = sys.modules.get("torch")
     if torch is not None and torch.get_num_threads() != 1:
         torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def starters():
+    """Return a function that gives the process which forks commands; of each there is one."""
+    made = {}
+
+    def starter(entry=BOUNDBY, modules=()):
+        if (entry, modules) not in made:
+            made[entry, modules] = Starter(entry, modules, dict(os.environ))
+        return made[entry, modules]
+
+    yield starter
+    for each in made.values():
+        each.end()
 
 
 @pytest.fixture(scope="session")

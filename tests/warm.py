@@ -1,6 +1,6 @@
 """Commands that start at once: each is a fork of a process that has imported what it needs.
 
-They are processes of their own, with an exit code, streams, a working folder and an environment,
+A command is ``boundby`` or ``pytest``. They are processes of their own, with an exit code, streams, a working folder and an environment,
 and may end as they like. What only a cold start shows is asked of cold ones: which modules a
 command imports, and what the interpreter makes of variables and streams as it starts.
 
@@ -20,8 +20,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 MESSAGE_BYTES = 1 << 20
-TORCH = ("torch", "torch._dynamo", "torch.utils.data", "boundby.memory.predict")
-"""What commands that run a program of the user import; the second when torch first needs it."""
+BOUNDBY, PYTEST = "boundby.cli:main", "pytest:main"
+"""What a command calls with its arguments; it returns the exit code."""
+
+TORCH = ("torch", "torch._dynamo", "torch.utils.data")
+"""What programs of the user import; the second when torch first needs it."""
 
 SKIPPED = (
     "boundby.__main__",
@@ -39,18 +42,19 @@ class Starter:
     """A process that starts commands.
 
     Args:
-        modules: What it imports, before all of boundby.
+        entry: BOUNDBY or PYTEST.
+        modules: What is imported before all of boundby that imports neither torch nor pytest.
         variables: Its environment as it starts.
     """
 
-    def __init__(self, modules, variables):
+    def __init__(self, entry, modules, variables):
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, __file__, str(theirs.fileno()), *modules]
+        command = [sys.executable, __file__, str(theirs.fileno()), entry, *modules]
         self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=variables)
         theirs.close()
 
     def run(self, arguments, env, cwd=None, input=""):  # noqa: A002 -- as subprocess names it
-        """Run ``boundby ARGUMENTS``, as ``subprocess.run`` would run it."""
+        """Run a command with arguments, as ``subprocess.run`` would run it."""
         asked = {"arguments": arguments, "env": env, "cwd": str(cwd or Path.cwd())}
         with ExitStack() as files:
             given, out, err = (files.enter_context(tempfile.TemporaryFile()) for _ in range(3))
@@ -76,14 +80,22 @@ def text_of(file):
 # --- In the process that forks
 
 
-def prepare(modules):
-    """Import what was asked for, and all of boundby that does not import torch."""
+def prepare(entry, modules):
+    """Import what was asked for and all that the entry needs; the function to call."""
+    module, _, function = entry.partition(":")
+    for name in (*modules, *own_modules(), module):
+        importlib.import_module(name)
+    return getattr(sys.modules[module], function)
+
+
+def own_modules():
+    """Names of the modules that commands of boundby import."""
     import boundby
 
-    walked = pkgutil.walk_packages(boundby.__path__, "boundby.")
-    own = (each.name for each in walked if not each.name.startswith(SKIPPED))
-    for name in (*modules, *LAZY, *own):
-        importlib.import_module(name)
+    yield from LAZY
+    for each in pkgutil.walk_packages(boundby.__path__, "boundby."):
+        if not each.name.startswith(SKIPPED):
+            yield each.name
 
 
 def fork_when_asked(control):
@@ -111,7 +123,7 @@ def become(asked, streams, control):
     os.environ.clear()
     os.environ.update(asked["env"])
     sys.path[0] = asked["cwd"]
-    sys.argv = ["boundby", *asked["arguments"]]
+    sys.argv[1:] = asked["arguments"]
     return asked["arguments"]
 
 
@@ -120,11 +132,11 @@ def end(code):
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)
+    os._exit(int(code))
 
 
 if __name__ == "__main__":
-    prepare(sys.argv[2:])
-    command = fork_when_asked(socket.socket(fileno=int(sys.argv[1])))
-    if command is not None:
-        end(importlib.import_module("boundby.cli").main(command))
+    main = prepare(sys.argv[2], sys.argv[3:])
+    given = fork_when_asked(socket.socket(fileno=int(sys.argv[1])))
+    if given is not None:
+        end(main(given))

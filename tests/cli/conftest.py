@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from warm import TORCH, Starter
+from warm import TORCH
 
 HERE = Path(__file__).parent
 OUR_VARIABLES = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONIOENCODING", "LC_ALL"}
@@ -41,25 +41,6 @@ def can_fork(env=(), **settings):
 
 
 @pytest.fixture(scope="session")
-def starters():
-    """Return a function that gives the process in which some modules are imported."""
-    made = {}
-
-    def with_modules(*modules):
-        if modules not in made:
-            made[modules] = Starter(modules, variables({"PYTHONPATH": path_with(HERE)}))
-        return made[modules]
-
-    yield with_modules
-    for starter in made.values():
-        starter.end()
-
-
-def path_with(folder):
-    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-
-
-@pytest.fixture(scope="session")
 def cold():
     """Run ``boundby ARGUMENTS`` as installed, from nothing."""
     return lambda *arguments, **settings: run(["-m", "boundby"], arguments, **settings)
@@ -73,7 +54,7 @@ def boundby(starters, cold):
         if not can_fork(**settings):
             return cold(*arguments, **settings)
         words = [str(each) for each in arguments]
-        starter = starters(*(TORCH if IN_TORCH & {*words} else ()))
+        starter = starters(modules=TORCH if IN_TORCH & {*words} else ())
         return starter.run(words, **settings | {"env": variables(settings.get("env", ()))})
 
     return start
@@ -87,6 +68,6 @@ def stubbed(starters):
         if not can_fork(**settings):
             return run([str(HERE / "stubbed.py")], arguments, **settings)
         words, own = [str(each) for each in arguments], settings.get("env", ())
-        return starters("stubbed").run(words, **settings | {"env": variables(own)})
+        return starters(modules=("cli.stubbed",)).run(words, **settings | {"env": variables(own)})
 
     return start

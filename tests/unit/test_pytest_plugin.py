@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from warm import PYTEST, TORCH
+
 BENCH = """
 import time
 def test_sleep(gpubench):
@@ -14,23 +16,26 @@ def test_sleep(gpubench):
     assert gpubench.result.n >= 10
 """
 WITHOUT = [f"-pno:{plugin}" for plugin in ("cov", "hypothesispytest", "randomly", "xdist")]
-"""Plugins of our own tests, of which one takes seconds to import."""
+WITHOUT += ["--assert=plain"]
+"""Plugins of our own tests, of which one takes seconds to import; and asserts in other words, for
+which all of boundby would be compiled in each."""
 
 OPTIONS = "import pytest\n@pytest.mark.gpubench(min_run_time=0.01, warmup=1)"
 
 
 @pytest.fixture
-def inner(tmp_path):
+def inner(tmp_path, starters):
     """Run a test file with the plugin, which pytest finds by its entry point."""
 
-    def run(text, *arguments, **environment):
+    def run(text, *arguments, cold=sys.platform != "linux", **environment):
         (tmp_path / "test_inner.py").write_text(text)
         variables = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB", "COV"))}
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", *WITHOUT, "--rootdir", str(tmp_path),
-             *map(str, arguments), "test_inner.py"],
-            cwd=tmp_path, env=variables | environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        words = ["-q", "--rootdir", tmp_path, *arguments, "test_inner.py"]
+        asked = {"cwd": tmp_path, "env": variables | environment}
+        if not cold:
+            return starters(PYTEST, TORCH).run([*WITHOUT, *map(str, words)], **asked)
+        command = [sys.executable, "-m", "pytest", "-p", "no:randomly", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, **asked)
 
     return run
 
@@ -42,7 +47,7 @@ def bench(seconds):
 @pytest.mark.alone
 def test_results_are_printed_saved_and_held_against_the_saved_ones(inner, tmp_path):
     saved = tmp_path / "saved.json"
-    first = inner(bench(0.002), "--boundby-save", saved)
+    first = inner(bench(0.002), "--boundby-save", saved, cold=True)
     same = inner(bench(0.002), "--boundby-compare", saved, "--boundby-fail=median:300%")
     slow = inner(
         bench(0.02), "--boundby-compare", saved, "--boundby-fail=median:300%",
