@@ -1,8 +1,9 @@
 """Commands that start at once: each is a fork of a process that has imported what it needs.
 
-A command is ``boundby`` or ``pytest``. They are processes of their own, with an exit code, streams, a working folder and an environment,
-and may end as they like. What only a cold start shows is asked of cold ones: which modules a
-command imports, and what the interpreter makes of variables and streams as it starts.
+A command is ``boundby`` or ``pytest``. They are processes of their own, with an exit code,
+streams, a working folder and an environment, and may end as they like. What only a cold start
+shows is asked of cold ones: which modules a command imports, and what the interpreter makes of
+variables and streams as it starts.
 
 Run as a script, this is the process that forks.
 """
