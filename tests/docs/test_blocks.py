@@ -97,6 +97,7 @@ def follow(command, mark):
         )
 
 
+@pytest.mark.alone  # some of them time what they show
 @pytest.mark.parametrize("page", of("python"))
 def test_python_blocks_of_a_page_run_in_order(page):
     names = {"__name__": "page"}
