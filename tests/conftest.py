@@ -1,5 +1,6 @@
 """What every test may rely on: one thread, no deadlines, shared recordings, a counted GPU skip."""
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -12,7 +13,7 @@ import hypothesis
 import pytest
 
 from turns import turn
-from warm import BOUNDBY, Starter
+from warm import Starter
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NO_GPU = "needs a CUDA device, and torch finds none here"
@@ -74,6 +75,11 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()  # what was imported and collected stays: no later collection looks through it
+
+
 def pytest_terminal_summary(terminalreporter, config):
     for name, (count, reason) in config.stash.get(skipped_for_want, {}).items():
         terminalreporter.write_line(f"{name}: {count} not run: {reason}")
@@ -104,10 +110,10 @@ def starters():
     """Return a function that gives the process which forks commands; of each there is one."""
     made = {}
 
-    def starter(entry=BOUNDBY, modules=()):
-        if (entry, modules) not in made:
-            made[entry, modules] = Starter(entry, modules, dict(os.environ))
-        return made[entry, modules]
+    def starter(*modules):
+        if modules not in made:
+            made[modules] = Starter(modules, dict(os.environ))
+        return made[modules]
 
     yield starter
     for each in made.values():

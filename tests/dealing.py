@@ -17,8 +17,6 @@ APART = {
     "cli/test_progress.py",
     "cli/test_run.py",
     "cli/test_run_memory.py",
-    "unit/memory/test_prediction.py",
-    "unit/test_pytest_plugin.py",
 }
 """Files whose tests take seconds each and share little: dealt out one by one, and last."""
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 MESSAGE_BYTES = 1 << 20
 BOUNDBY, PYTEST = "boundby.cli:main", "pytest:main"
-"""What a command calls with its arguments; it returns the exit code."""
+"""What is called with the arguments of a command; it returns the exit code."""
 
 TORCH = ("torch", "torch._dynamo", "torch.utils.data")
 """What programs of the user import; the second when torch first needs it."""
@@ -43,20 +43,20 @@ class Starter:
     """A process that starts commands.
 
     Args:
-        entry: BOUNDBY or PYTEST.
         modules: What is imported before all of boundby that imports neither torch nor pytest.
         variables: Its environment as it starts.
     """
 
-    def __init__(self, entry, modules, variables):
+    def __init__(self, modules, variables):
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, __file__, str(theirs.fileno()), entry, *modules]
+        command = [sys.executable, __file__, str(theirs.fileno()), *modules]
         self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=variables)
         theirs.close()
 
-    def run(self, arguments, env, cwd=None, input=""):  # noqa: A002 -- as subprocess names it
+    def run(self, arguments, env, cwd=None, input="", main=BOUNDBY):  # noqa: A002 -- a known name
         """Run a command with arguments, as ``subprocess.run`` would run it."""
-        asked = {"arguments": arguments, "env": env, "cwd": str(cwd or Path.cwd())}
+        cwd = str(cwd or Path.cwd())
+        asked = {"main": main, "arguments": arguments, "env": env, "cwd": cwd}
         with ExitStack() as files:
             given, out, err = (files.enter_context(tempfile.TemporaryFile()) for _ in range(3))
             given.write(input.encode())
@@ -81,26 +81,18 @@ def text_of(file):
 # --- In the process that forks
 
 
-def prepare(entry, modules):
-    """Import what was asked for and all that the entry needs; the function to call."""
-    module, _, function = entry.partition(":")
-    for name in (*modules, *own_modules(), module):
-        importlib.import_module(name)
-    return getattr(sys.modules[module], function)
-
-
-def own_modules():
-    """Names of the modules that commands of boundby import."""
+def prepare(modules):
+    """Import what was asked for and what commands of boundby import."""
     import boundby
 
-    yield from LAZY
-    for each in pkgutil.walk_packages(boundby.__path__, "boundby."):
-        if not each.name.startswith(SKIPPED):
-            yield each.name
+    walked = pkgutil.walk_packages(boundby.__path__, "boundby.")
+    own = (each.name for each in walked if not each.name.startswith(SKIPPED))
+    for name in (*modules, *LAZY, *own):
+        importlib.import_module(name)
 
 
 def fork_when_asked(control):
-    """Fork for each request; the arguments of the command in a child, None in the end."""
+    """Fork for each request; what was asked of this child, None in the parent in the end."""
     while True:
         message, streams, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 3)
         if not message:
@@ -115,7 +107,7 @@ def fork_when_asked(control):
 
 
 def become(asked, streams, control):
-    """Take over streams, folder and environment of a command; return its arguments."""
+    """Take over streams, folder and environment of a command; return what was asked."""
     control.close()
     for place, stream in enumerate(streams):
         os.dup2(stream, place)
@@ -125,11 +117,17 @@ def become(asked, streams, control):
     os.environ.update(asked["env"])
     sys.path[0] = asked["cwd"]
     sys.argv[1:] = asked["arguments"]
-    return asked["arguments"]
+    return asked
+
+
+def call(asked):
+    """Call the function of a command; its exit code."""
+    module, _, function = asked["main"].partition(":")
+    return getattr(importlib.import_module(module), function)(asked["arguments"])
 
 
 def end(code):
-    """Leave as an interpreter does, without taking apart the modules that the parent imported."""
+    """Leave as an interpreter does, without taking apart all the modules that were imported."""
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -137,7 +135,6 @@ def end(code):
 
 
 if __name__ == "__main__":
-    main = prepare(sys.argv[2], sys.argv[3:])
-    given = fork_when_asked(socket.socket(fileno=int(sys.argv[1])))
-    if given is not None:
-        end(main(given))
+    prepare(sys.argv[2:])
+    command = fork_when_asked(socket.socket(fileno=int(sys.argv[1])))
+    end(0 if command is None else call(command))

@@ -54,7 +54,7 @@ def boundby(starters, cold):
         if not can_fork(**settings):
             return cold(*arguments, **settings)
         words = [str(each) for each in arguments]
-        starter = starters(modules=TORCH if IN_TORCH & {*words} else ())
+        starter = starters(*(TORCH if IN_TORCH & {*words} else ()))
         return starter.run(words, **settings | {"env": variables(settings.get("env", ()))})
 
     return start
@@ -68,6 +68,6 @@ def stubbed(starters):
         if not can_fork(**settings):
             return run([str(HERE / "stubbed.py")], arguments, **settings)
         words, own = [str(each) for each in arguments], settings.get("env", ())
-        return starters(modules=("cli.stubbed",)).run(words, **settings | {"env": variables(own)})
+        return starters("cli.stubbed").run(words, **settings | {"env": variables(own)})
 
     return start

@@ -130,7 +130,7 @@ def test_what_fails_is_told_as_it_was_said(boundby, tmp_path, name, words):
 
 def test_settings_that_fail_leave_the_figures_of_the_loader(boundby, tmp_path):
     (tmp_path / "loaders.py").write_text(FAILING)
-    done = boundby("loader", "loaders.py::fine_without_workers", "--budget", "20", cwd=tmp_path)
+    done = boundby("loader", "loaders.py::fine_without_workers", "--budget", "5", cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
     assert "was not measured: ValueError: broken sample" in " ".join(done.stdout.split())

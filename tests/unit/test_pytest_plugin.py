@@ -33,7 +33,7 @@ def inner(tmp_path, starters):
         words = ["-q", "--rootdir", tmp_path, *arguments, "test_inner.py"]
         asked = {"cwd": tmp_path, "env": variables | environment}
         if not cold:
-            return starters(PYTEST, TORCH).run([*WITHOUT, *map(str, words)], **asked)
+            return starters(*TORCH).run([*WITHOUT, *map(str, words)], main=PYTEST, **asked)
         command = [sys.executable, "-m", "pytest", "-p", "no:randomly", *map(str, words)]
         return subprocess.run(command, capture_output=True, text=True, check=False, **asked)
 
