@@ -1,6 +1,5 @@
 """What every test may rely on: one thread, no deadlines, shared recordings, a counted GPU skip."""
 
-import gc
 import importlib.util
 import os
 import shutil
@@ -73,11 +72,6 @@ def pytest_collection_modifyitems(config, items):
         skipped[name] = len(wanting), reason
         for item in wanting:
             item.add_marker(pytest.mark.skip(reason=reason))
-
-
-def pytest_collection_finish():
-    gc.collect()
-    gc.freeze()  # what was imported and collected stays: no later collection looks through it
 
 
 def pytest_terminal_summary(terminalreporter, config):
