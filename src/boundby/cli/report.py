@@ -71,6 +71,8 @@ def is_journal(path: Path) -> bool:
 
     file = path / FILE if path.is_dir() else path
     try:
+        if not file.is_file():
+            return False
         with file.open("rb") as lines:
             return is_header(lines.readline(LONGEST_HEADER))
     except OSError:

@@ -87,9 +87,9 @@ class Change:
         """Seconds beyond a usual trial."""
         return self.slow_start(value) if self.slow_start else 0.0
 
-    def saved_by(self, value: str) -> frozenset[str]:
+    def saved_by(self, value: str) -> tuple[str, ...]:
         """Which of ``compute``, ``traffic``, ``sync``, ``launch`` a value saves."""
-        return frozenset(self.saves(value) if self.saves else self.answers.saves)
+        return self.saves(value) if self.saves else self.answers.saves
 
     def fits(self, facts: Facts) -> bool:
         """Whether it can be applied to this kind of program at all."""

@@ -6,8 +6,11 @@ it raises is an answer like any other, with the kind of failure.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import select
+import signal
 import sys
 import time
 import traceback
@@ -23,12 +26,15 @@ from boundby.experiment.wire import Answer, one_line, read_request, write_answer
 
 Operations = dict[str, Callable[..., Answer]]
 STOP = "stop"
+PR_SET_PDEATHSIG = 1
+"""Of ``linux/prctl.h``."""
 COMPILERS = ("torch._dynamo", "torch._inductor", "torch._functorch", "triton")
 
 
 def main(path: str) -> int:
     """Serve one request file; the exit code of the process."""
     began = float(os.environ.get("BOUNDBY_BEGAN", time.time()))
+    end_with_parent()
     request = read_request(Path(path))
     commands = read_commands()
     folder = Path(request.folder)
@@ -50,6 +56,20 @@ def main(path: str) -> int:
     except BaseException as error:  # noqa: BLE001 -- whatever the user's code raises is an answer
         write_failure(folder, failed(error))
     return 0
+
+
+def end_with_parent() -> None:
+    """Have the system end this process when the one that asks is gone, however that ended.
+
+    A trial that hangs would hold its memory of the device for ever. Linux alone can.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    gone = select.poll()
+    gone.register(sys.stdin.fileno(), 0)
+    if gone.poll(0):  # before the line above
+        os._exit(0)
 
 
 def serve(operations: Operations, commands: Iterator[tuple[int, Answer]], folder: Path) -> None:

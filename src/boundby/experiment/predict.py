@@ -46,7 +46,7 @@ def predict(
 
 def _guess(change: Change, value: str, facts: Facts, now: Diagnosed) -> float:
     share = change.prior(facts, value)
-    saves = change.saved_by(value)
+    saves = frozenset(change.saved_by(value))
     beside_device = now.verdict in DEVICE_CLASSES and not saves & DEVICE_SIDE
     beside_host = now.verdict in HOST_CLASSES and not saves & HOST_SIDE
     return share * OFF_THE_POINT if beside_device or beside_host else share

@@ -44,11 +44,12 @@ def questions(run: Sequence[Record]) -> tuple[Questions, ...]:
 
 
 def _answered(before: Record, after: Record) -> Questions:
-    answers = BY_ID[after["change"]].answers
+    change = BY_ID[after["change"]]
+    answers = change.answers
     return Questions(
         change=after["change"],
         value=after["value"],
-        saves=", ".join(answers.saves),
+        saves=", ".join(change.saved_by(after["value"])),
         memory=_joined(_memory(before, after), answers.memory),
         numerics=_joined(answers.numerics, _gate(after)),
         shapes=answers.shapes,

@@ -8,7 +8,7 @@ from statistics import median
 from boundby.experiment.changes import BY_ID
 from boundby.experiment.process import Process, TrialError
 from boundby.experiment.reference import BF16_PARAMETERS, TF32
-from boundby.experiment.values import Configuration, Trial, value_of
+from boundby.experiment.values import Configuration, Trial
 
 PAIRS = 8
 """Blocks of each in an A/B: six is the least for 95%, eight let a small one point elsewhere."""
@@ -24,8 +24,6 @@ Side = tuple[Process, int, int]
 def precision_of(configuration: Configuration) -> str:
     """The coarsest precision that a change of the configuration computes in."""
     used = {BY_ID[change].precision for change, _ in configuration}
-    if value_of(configuration, "bf16-params"):
-        return BF16_PARAMETERS
     return next((each for each in PRECISIONS if each in used), "float32")
 
 

@@ -20,7 +20,7 @@ def encoded(values: Object, *, on_one_line: bool = False) -> str:
     """Plain values as ASCII text that ends in a newline."""
     raw = msgspec.json.encode(values, enc_hook=plain_number)
     raw = raw if on_one_line else msgspec.json.format(raw, indent=2)
-    return OUTSIDE_ASCII.sub(_escape, raw.decode("utf-8")) + "\n"
+    return OUTSIDE_ASCII.sub(escape, raw.decode("utf-8")) + "\n"
 
 
 def text(raw: str) -> str:
@@ -62,7 +62,7 @@ def plain_number(value: object) -> object:
     return item()
 
 
-def _escape(match: re.Match[str]) -> str:
+def escape(match: re.Match[str]) -> str:
     """A character as JSON escapes; outside the first plane as a surrogate pair."""
     code = ord(match[0])
     if code <= HIGHEST_SINGLE_UNIT:

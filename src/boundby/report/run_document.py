@@ -53,14 +53,26 @@ UNKNOWN = (
     "host",
     "roofline",
 )
-NOTHING = ("quality", "devices", "waterfall", "what_if", "ladder", "prescriptions", "ranges", "ops")
+NOTHING = (
+    "quality",
+    "devices",
+    "waterfall",
+    "what_if",
+    "ladder",
+    "prescriptions",
+    "ranges",
+    "ops",
+    "syncs",
+    "next",
+    "evidence",
+)
 """Members of a diagnosis that are null, and that are empty, without a trace."""
 
 
 def _without_trace() -> Object:
     """The document of a run that ended before its trace: every key, nothing known."""
     tool = {"name": "boundby", "version": tool_version()}
-    empty: Object = {key: [] for key in (*NOTHING, "syncs", "next", "evidence")}
+    empty: Object = {key: [] for key in NOTHING}
     unknown: Object = dict.fromkeys(UNKNOWN)
     return {
         "schema_version": SCHEMA_VERSION,

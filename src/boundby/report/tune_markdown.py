@@ -14,7 +14,8 @@ QUESTION_HEADS = ("change", "saves", "memory", "numerics", "shapes", "start-up")
 def render(outcome: Outcome) -> str:
     """The whole report, ending in a newline."""
     lines = [f"# {tune.result(outcome)}", "", f"{tune.where(outcome)}; {outcome.ended}.", ""]
-    lines += [f"{tune.cost(outcome)[0].upper()}{tune.cost(outcome)[1:]}.", ""]
+    cost = tune.cost(outcome)
+    lines += [f"{cost[0].upper()}{cost[1:]}.", ""]
     lines += ["## Path", "", *_table(PATH_HEADS, _path(outcome)), ""]
     for name, items in (
         ("Predicted and measured", tune.predictions(outcome)),

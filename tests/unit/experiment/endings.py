@@ -7,6 +7,7 @@ import time
 
 class Hanging:
     def __init__(self):
+        print("hanging", flush=True)
         time.sleep(600)
 
 

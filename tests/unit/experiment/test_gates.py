@@ -250,7 +250,7 @@ def test_inference_has_no_gradients(tmp_path):
 
 def test_inference_in_bf16_weights_has_no_masters(tmp_path):
     make_reference(workload("Inference"), None, tmp_path, ["bf16 parameters"], STEPS, 2)
-    asked = session("Inference", ("bf16-params", "weights"))
+    asked = session("Inference", ("bf16-weights", "true"))
     gate = asked.gate(str(tmp_path), "bf16 parameters", STEPS)["gate"]
 
     assert gate["passed"], gate

@@ -1,5 +1,8 @@
 """Real processes: what they answer, and how they end. Slow to start, so as few as will do."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,32 @@ def test_a_process_that_hangs_is_ended(tmp_path):
 
     assert caught.value.kind == "hang"
     assert process.is_over
+
+
+ASKING = """
+import sys
+from boundby.experiment.process import Process
+from boundby.experiment.wire import Request
+process = Process(Request(sys.argv[1], sys.argv[2]), {})
+print(process._process.pid, flush=True)
+process.ask("warm", 600)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the kernel of Linux")
+def test_a_process_does_not_outlive_the_one_that_asks(tmp_path):
+    command = [sys.executable, "-c", ASKING, f"{ENDINGS}:Hanging", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:
+        child = Path("/proc") / asking.stdout.readline().strip()
+        until = time.monotonic() + ENOUGH_S
+        while not (tmp_path / "stdout.txt").read_bytes() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert child.exists()
+        asking.kill()
+    while child.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+
+    assert not child.exists()
 
 
 def test_a_script_is_changed_from_outside_and_measured_where_it_waits(tmp_path):

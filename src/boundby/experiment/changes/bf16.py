@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from boundby.experiment.outside import Outside
 
 AMPERE = 8.0
+INSTEAD = ("bf16-params", "bf16-weights", "fp16")
 KEPT = "fp32="
 """In a value: the module that keeps float32."""
 
@@ -21,7 +22,7 @@ KEPT = "fp32="
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
     """Autocast, where parameters are float32 and nothing of lower precision is in force."""
     able = not facts.on_cuda or facts.capability is None or facts.capability >= AMPERE
-    taken = value_of(configuration, "bf16-params") or value_of(configuration, "fp16")
+    taken = any(value_of(configuration, name) for name in INSTEAD)
     return ("autocast",) if able and facts.is_wide and not taken else ()
 
 

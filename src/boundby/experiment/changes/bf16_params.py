@@ -1,4 +1,4 @@
-"""bfloat16 parameters for forward and backward; float32 masters and state for an optimizer."""
+"""bfloat16 parameters for forward and backward, float32 masters and state for the optimizer."""
 
 from __future__ import annotations
 
@@ -13,35 +13,37 @@ if TYPE_CHECKING:
     from boundby.experiment.build import Build
 
 
-MASTERS, WEIGHTS = "fp32-masters", "weights"
-"""For training, whose updates would be lost in bfloat16; and for inference, which has none."""
-
-
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
     """After autocast was found right, the program's own or ours: the same, without casts."""
+    return ("fp32-masters",) if facts.trains and follows_autocast(facts, configuration) else ()
+
+
+def follows_autocast(facts: Facts, configuration: Configuration) -> bool:
+    """Whether bfloat16 is in force, by casts of float32 parameters."""
     own = facts.computes == "bfloat16" and "float32" in facts.dtypes
-    taken = value_of(configuration, "bf16-params")
-    after = own or value_of(configuration, "bf16") == "autocast"
-    if not after or taken:
-        return ()
-    return (MASTERS,) if facts.trains else (WEIGHTS,)
+    taken = any(value_of(configuration, name) for name in ("bf16-params", "bf16-weights"))
+    return not taken and (own or value_of(configuration, "bf16") == "autocast")
 
 
 def apply(build: Build, value: str) -> None:
-    """Give the model bfloat16 parameters; for training, keep the float32 ones as masters."""
+    """Keep the float32 parameters as masters, and give the model bfloat16 ones."""
+    del value
+    build.masters = [
+        each.detach().float().clone().requires_grad_() for each in build.model.parameters()
+    ]
+    narrow(build)
+
+
+def narrow(build: Build) -> None:
+    """bfloat16 parameters and inputs; norms with running statistics compute in float32."""
     build.input_dtype = torch().bfloat16
-    if value == MASTERS:
-        build.masters = [
-            each.detach().float().clone().requires_grad_() for each in build.model.parameters()
-        ]
     for module in build.model.modules():
-        if getattr(module, "running_mean", None) is not None:
-            continue  # norms with running statistics compute in float32
-        for each in module.parameters(recurse=False):
-            each.data = each.data.to(torch().bfloat16)
+        if getattr(module, "running_mean", None) is None:
+            for each in module.parameters(recurse=False):
+                each.data = each.data.to(torch().bfloat16)
 
 
-MASTERS_PATCH = """\
+PATCH = """\
 masters = [p.detach().clone().requires_grad_() for p in model.parameters()]  # float32
 model.to(torch.bfloat16)
 optimizer = AdamW(masters, ...)
@@ -52,12 +54,10 @@ optimizer.step()
 with torch.no_grad():
     torch._foreach_copy_(list(model.parameters()), masters)
 model.zero_grad(set_to_none=True)"""
-WEIGHTS_PATCH = "model.to(torch.bfloat16)   # norms with running statistics stay in float32"
-PATCHES = {MASTERS: MASTERS_PATCH, WEIGHTS: WEIGHTS_PATCH}
 
 CHANGE = Change(
     id="bf16-params",
-    title="bf16 parameters",
+    title="bf16 parameters, fp32 masters",
     prescription="bf16",
     allow="numerics",
     risk=Risk.NUMERICS,
@@ -70,7 +70,7 @@ CHANGE = Change(
     values=values,
     prior=lambda _, __: 0.08,
     apply=apply,
-    precision="bfloat16",
+    precision="bf16 parameters",
     replaces=("bf16", "fp16"),
-    patch=lambda value: PATCHES[value],
+    patch=lambda _: PATCH,
 )

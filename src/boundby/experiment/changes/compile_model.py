@@ -69,7 +69,7 @@ CHANGE = Change(
     apply=apply,
     outside=outside,
     slow_start=lambda value: SLOW_S[value],
-    saves=lambda value: SAVES[value],
+    saves=lambda value: SAVES.get(value, SAVES["default"]),
     patch=lambda value: (
         "model.compile()" if value == "default" else f'model.compile(mode="{value}")'
     ),

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from boundby.experiment.build import Build
 
 VOLTA, AMPERE = 7.0, 8.0
+LOWER = ("bf16", "bf16-params", "bf16-weights")
 
 
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
     """Where bfloat16 is no choice."""
     able = facts.capability is not None and VOLTA <= facts.capability < AMPERE
-    lower = value_of(configuration, "bf16") or value_of(configuration, "bf16-params")
+    lower = any(value_of(configuration, name) for name in LOWER)
     return ("autocast",) if able and not lower and facts.is_wide else ()
 
 
@@ -53,6 +54,6 @@ CHANGE = Change(
     prior=lambda _, __: 0.4,
     apply=apply,
     precision="float16",
-    replaces=("bf16", "bf16-params"),
+    replaces=LOWER,
     patch=lambda _: PATCH,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from boundby.report.document import tool_version
-from boundby.report.json_text import plain_number
+from boundby.report.json_text import escape, plain_number
 from boundby.report.page.parts import Page
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ SCRIPTS = ("common.js", "tables.js", "charts.js", "lanes.js", "main.js")
 
 OPENS_MARKUP = re.compile("[<>&\u2028\u2029]|[^\x00-\x7e]")
 """What must not stand raw inside a script element, and all that is not ASCII."""
-HIGHEST_SINGLE_UNIT = 0xFFFF
 SHORT_CODE = 28
 """Characters of code that stay on one line."""
 
@@ -62,15 +61,7 @@ def policy(*scripts: str) -> str:
 def as_json(value: object) -> str:
     """JSON that may stand inside a script element: no tag, no line end of JavaScript, ASCII."""
     raw = msgspec.json.encode(value, enc_hook=plain_number).decode("utf-8")
-    return OPENS_MARKUP.sub(_escape, raw)
-
-
-def _escape(match: re.Match[str]) -> str:
-    number = ord(match[0])
-    if number <= HIGHEST_SINGLE_UNIT:
-        return f"\\u{number:04x}"
-    high, low = divmod(number - 0x10000, 0x400)
-    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    return OPENS_MARKUP.sub(escape, raw)
 
 
 @lru_cache(maxsize=1)
