@@ -21,7 +21,7 @@ import tarfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
@@ -32,6 +32,8 @@ NEAR = 0.15
 PAIRS = 200
 PAIR_STEPS = 5
 """Short and many: host times drift within seconds."""
+CLEAN_STEPS = 30
+"""Of the clean pass of a program that asks for nothing else."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,9 @@ def overhead() -> dict[str, Any]:
     for _ in range(100):  # past warm-up and the first clean pass, into the long one
         step()
 
+    clock = observer._pass._clock  # noqa: SLF001 -- as in a pass of a user's program:
+    clock.every = spacing_at_most(clock.every)
+
     def run() -> float:
         torch.cuda.synchronize()
         begin = time.perf_counter()
@@ -200,8 +205,17 @@ def overhead() -> dict[str, Any]:
         "ratio_95": interval(ratios),
         "pairs": PAIRS,
         "pass": name,
+        "steps_an_event": clock.every,
         "marks_us": marks_us(optimizers, step),
+        "parts_us": parts_us(step),
     }
+
+
+def spacing_at_most(every: int) -> int:
+    """Steps between events, no more than the clean pass of a user's program has."""
+    from boundby.capture.device import FEWEST  # noqa: PLC0415
+
+    return max(1, min(every, CLEAN_STEPS // FEWEST))
 
 
 def interval(values: list[float]) -> tuple[float, float]:
@@ -211,8 +225,31 @@ def interval(values: list[float]) -> tuple[float, float]:
     return ranked[max(low, 0)], ranked[min(high, len(values) - 1)]
 
 
+def parts_us(step: Any) -> dict[str, float]:  # noqa: ANN401 -- a function
+    """Host time of what a mark is made of, each as the first thing after a step."""
+    import torch
+
+    from boundby.capture.device import is_capturing  # noqa: PLC0415
+
+    made = torch.cuda.Event(enable_timing=True)
+    parts = {
+        "nothing": lambda: None,
+        "is_capturing": is_capturing,
+        "new_event": lambda: torch.cuda.Event(enable_timing=True).record(),
+        "event": made.record,
+    }
+    taken: dict[str, list[int]] = {name: [] for name in parts}
+    for _ in range(PAIRS):
+        for name, part in parts.items():
+            step()
+            begin = time.perf_counter_ns()
+            part()
+            taken[name].append(time.perf_counter_ns() - begin)
+    return {name: median(each) / 1e3 for name, each in taken.items()}
+
+
 def marks_us(optimizers: Any, step: Any) -> float:  # noqa: ANN401 -- the observer's, a function
-    """Host time of the marks of a step, the median of some."""
+    """Host time of the marks of a step, the mean of some: not every mark records an event."""
     taken: list[int] = []
     real = optimizers._after_step  # noqa: SLF001
 
@@ -226,7 +263,7 @@ def marks_us(optimizers: Any, step: Any) -> float:  # noqa: ANN401 -- the observ
     optimizers.install()
     for _ in range(PAIRS):
         step()
-    return median(taken) / 1e3
+    return fmean(taken) / 1e3
 
 
 def out_of_memory(out: Path) -> dict[str, Any]:

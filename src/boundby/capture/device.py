@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
+from math import ceil
+from time import perf_counter
 from typing import Any
 
 from boundby.capture.tape import RunFolder
 from boundby.read.capture_folder import Row
 
-MOST_PENDING = 4096
+MOST_EVENTS = 4096
+SHARE = 0.002
+"""Of a step that the events may cost the host."""
+FEWEST = 8
+"""Intervals of a pass, whatever its events cost: the clock is a median of so many stretches."""
+TRIED = 8
 
 
 def has_device() -> bool:
@@ -37,37 +44,63 @@ class DeviceClock:
     """CUDA events at step marks, read by query when they are done.
 
     An interval between two includes the device's waits for the host: it is the step, not the work.
+    The events are made before the pass, and recorded at every so many marks: recording one costs
+    the host a call to the driver, making one costs several.
+
+    Args:
+        folder: Where intervals are written.
+        steps: Marks of the pass.
+        step_s: Seconds of a step, as far as known.
     """
 
-    def __init__(self, folder: RunFolder, every: int) -> None:
-        import torch
-
+    def __init__(self, folder: RunFolder, steps: int, step_s: float) -> None:
         self._tape = folder.tape
-        self._every = every
-        self._event = torch.cuda.Event
+        self._free = made_events(min(TRIED, steps + 1))
+        self.every = spacing(cost_s(self._free), steps, step_s)
+        more = min(steps // self.every + 2, MOST_EVENTS) - len(self._free)
+        self._free += made_events(max(more, 0))
         self._pending: deque[tuple[Any, int]] = deque()
-        self._last: tuple[Any, int] | None = None
 
     def mark(self, step: int, *, first: bool = False) -> None:
-        """Record an event at every so many marks; the first of a pass stands alone."""
-        if first:
-            self._pending.append((None, step))
-        elif step % self._every:
-            return
-        if len(self._pending) < MOST_PENDING:
-            event = self._event(enable_timing=True)
+        """Record an event at every so many marks, and at the first."""
+        if (first or step % self.every == 0) and self._free:
+            event = self._free.pop()
             event.record()
             self._pending.append((event, step))
 
     def resolve(self) -> None:
         """Write the intervals between events that are done by now."""
-        while self._pending:
-            event, step = self._pending[0]
-            if event is not None and not event.query():
-                return
-            self._pending.popleft()
-            if event is not None and self._last is not None:
-                before, since = self._last
+        last = None
+        while self._pending and self._pending[0][0].query():
+            event, step = self._pending.popleft()
+            if last is not None:
+                before, since = last
                 apart = before.elapsed_time(event) * 1e6 / max(step - since, 1)
                 self._tape.put(Row.DEVICE, 0, step, round(apart))
-            self._last = None if event is None else (event, step)
+            last = event, step
+
+
+def made_events(count: int) -> list[Any]:
+    """Events that exist on the device: recording one for the first time makes it."""
+    import torch
+
+    events = [torch.cuda.Event(enable_timing=True) for _ in range(count)]
+    for event in events:
+        event.record()
+    return events
+
+
+def cost_s(events: list[Any]) -> float:
+    """Seconds that the host takes to record an event, the least of these: a full queue waits."""
+    taken = []
+    for event in events:
+        begin = perf_counter()
+        event.record()
+        taken.append(perf_counter() - begin)
+    return min(taken)
+
+
+def spacing(cost_s: float, steps: int, step_s: float) -> int:
+    """Steps from one event to the next: so many that they cost little, and enough remain."""
+    wanted = ceil(cost_s / (SHARE * max(step_s, 1e-6)))
+    return max(1, min(wanted, steps // FEWEST))

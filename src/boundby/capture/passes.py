@@ -75,15 +75,12 @@ class Clean(Pass):
     name = "clean"
     _clock: DeviceClock | None = None
     _last = 0
-    EVERY_S = 0.002
-    """An event costs a few microseconds: on short steps not every mark gets one."""
 
     def start(self, step: int) -> None:
         """Begin with an event of its own, and without a history of allocations."""
         self.scene.history.pause()
         if has_device():
-            every = max(1, min(32, round(self.EVERY_S / max(self.scene.step_s, 1e-6))))
-            self._clock = DeviceClock(self.scene.folder, every)
+            self._clock = DeviceClock(self.scene.folder, self.steps, self.scene.step_s)
             self._clock.mark(step, first=True)
         self._begin = perf_counter_ns()
 

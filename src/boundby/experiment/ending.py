@@ -69,8 +69,18 @@ class Budget:
             if found is not None:
                 self.trials += 1
                 return found
-            self.ended = "nothing left is predicted to gain 2%"
+            self.ended = self._why_none(state)
         return None
+
+    def _why_none(self, state: State) -> str:
+        """Why there is no next trial: nothing pays, or what does takes longer than is left."""
+        found = choose(state, self.settings)
+        if found is None:
+            return "nothing left is predicted to gain 2%"
+        return (
+            f"{found.change.title} ({found.value}) is next and takes longer than what is left of "
+            f"the {self.settings.minutes:g} minutes"
+        )
 
 
 def conclude(journal: Journal, settings: Settings, state: State, budget: Budget) -> Outcome:

@@ -18,7 +18,7 @@ from boundby.experiment.changes import BY_ID
 from boundby.experiment.diagnosing import diagnose_run, diagnose_trace
 from boundby.experiment.journal import Journal
 from boundby.experiment.process import Process, TrialError
-from boundby.experiment.referring import References
+from boundby.experiment.referring import Reference, References
 from boundby.experiment.settings import LEAST_S, MEMORY_SHARE, Settings
 from boundby.experiment.turns import (
     PAIRS,
@@ -108,10 +108,15 @@ class ProcessLab:
         return self._references.facts()
 
     def trial(self, configuration: Configuration, best: Configuration | None) -> Trial:
-        """Gate a configuration, and measure it in turns with the best so far."""
+        """Gate a configuration, and measure it in turns with the best so far.
+
+        Its seconds are those of its own process: a reference for another batch size is made once.
+        """
         began = self.now()
         try:
-            found = self._trial(configuration, best)
+            known = self._references.at(self._size_of(configuration))
+            began = self.now()
+            found = self._trial(configuration, best, known)
         except TrialError as error:
             if error.kind == "oom" and self._best is not None and best is not None:
                 self.drop()
@@ -124,8 +129,13 @@ class ProcessLab:
         self._alone = False
         return replace(found, seconds=self.now() - began)
 
-    def _trial(self, configuration: Configuration, best: Configuration | None) -> Trial:
-        reference, curves = self._references.at(self._size_of(configuration))
+    def _trial(
+        self,
+        configuration: Configuration,
+        best: Configuration | None,
+        known: Reference,
+    ) -> Trial:
+        reference, curves = known
         process = self._candidate = self._open(configuration, "trial")
         limit = self._limit(configuration)
         asked = {"reference": str(reference), "precision": precision_of(configuration)}

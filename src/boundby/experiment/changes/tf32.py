@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from boundby.bench.framework import torch
-from boundby.experiment.change import Answers, Change, once, prior
-from boundby.experiment.values import Facts
+from boundby.experiment.change import Answers, Change
+from boundby.experiment.values import Configuration, Facts, value_of
 from boundby.prescribe.rule import Risk
 
 AMPERE = 8.0
 
 
-def applies(facts: Facts) -> bool:
-    """Float32 parameters on a device that has TF32."""
-    return "float32" in facts.dtypes and (facts.capability or 0.0) >= AMPERE
+LITTLE = 0.01
+"""Where the program computes in less by itself: tried only if its recording shows float32 work."""
+NARROWER = ("bf16", "fp16", "bf16-params", "bf16-weights")
+"""Changes under which no product of note is left in float32."""
+
+
+def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
+    """Float32 products on a device that has TF32."""
+    has_it = "float32" in facts.dtypes and (facts.capability or 0.0) >= AMPERE
+    narrower = any(value_of(configuration, each) for each in NARROWER)
+    return ("high",) if has_it and not narrower else ()
 
 
 def apply(_: Any, __: str) -> None:  # noqa: ANN401 -- a build, or a script from outside
@@ -30,8 +38,8 @@ CHANGE = Change(
     allow="numerics",
     risk=Risk.SHAPES,
     answers=Answers(saves=("compute",), numerics="yes: products keep 10 bits of the mantissa"),
-    values=once("high", applies),
-    prior=prior(0.4),
+    values=values,
+    prior=lambda facts, _: 0.4 if facts.computes == "float32" else LITTLE,
     apply=apply,
     outside=apply,
     precision="tf32",
