@@ -42,7 +42,7 @@ def _tune(case: str) -> Job:
 JOBS = {
     "device": Job(("-m", "boundby", "device"), 60),
     "memory": Job(("gpu/memory_verify.py", "{out}/memory"), 180),
-    "overhead": Job(("gpu/verify_run.py", "{out}/overhead", "--only", "nothing"), 90),
+    "overhead": Job(("gpu/verify_run.py", "--overhead", "{out}/overhead"), 90),
     "run": Job(("gpu/verify_run.py", "{out}/run", "--seconds", "8"), 420),
     "bench": Job(("-m", "gpu.verify_bench", "--out", "{out}/bench.json"), 180),
     "docs": Job(("-m", "gpu.docs_blocks"), 120),

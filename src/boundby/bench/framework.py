@@ -15,6 +15,9 @@ from boundby.errors import CannotTellError
 Tensor = Any
 """A ``torch.Tensor``: boundby is checked alike with and without torch."""
 
+NO_MEMORY = ("out of memory", "can't allocate memory")
+"""Words of torch's errors: its own allocator on a device, and that of the CPU."""
+
 
 def torch() -> Any:  # noqa: ANN401 -- a module that may be absent
     """The module.
@@ -60,3 +63,19 @@ def map_tensors(function: Any, value: Any) -> Any:  # noqa: ANN401 -- any nested
     tree = torch_module("utils._pytree")
     kind = torch().Tensor
     return tree.tree_map(lambda leaf: function(leaf) if isinstance(leaf, kind) else leaf, value)
+
+
+def chain_of(error: BaseException) -> list[BaseException]:
+    """An error with those that led to it, the last first."""
+    chain = [error]
+    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        chain.append(before)
+    return chain
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error, or one that led to it, is of memory: of the device or of the host."""
+    return any(
+        isinstance(each, MemoryError) or any(words in str(each).lower() for words in NO_MEMORY)
+        for each in chain_of(error)
+    )

@@ -22,8 +22,9 @@ class Tape:
     """Rows of four integers in a memory-mapped file.
 
     A row is written in about a microsecond and is in the page cache at once: it survives a kill of
-    the process, though not a loss of power. Signal handlers and callbacks of the garbage collector
-    must not write: they may run in the middle of a write.
+    the process, though not a loss of power. The first pages are mapped before the first row, which
+    then costs no fault (Linux). Signal handlers and callbacks of the garbage collector must not
+    write: they may run in the middle of a write.
     """
 
     def __init__(self, file: Path) -> None:
@@ -52,7 +53,9 @@ class Tape:
     def _grown(self) -> mmap.mmap:
         size = len(MAGIC) + self._rows * ROW_BYTES
         os.ftruncate(self._file, size)
-        return mmap.mmap(self._file, size)
+        first = self._rows == FIRST_ROWS and hasattr(mmap, "MAP_POPULATE")
+        there = {"flags": mmap.MAP_SHARED | mmap.MAP_POPULATE} if first else {}
+        return mmap.mmap(self._file, size, **there)
 
 
 class RunFolder:

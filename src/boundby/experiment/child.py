@@ -17,8 +17,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
+from boundby.bench.framework import chain_of, is_out_of_memory
 from boundby.errors import BoundbyError
 from boundby.experiment.process import ENDED
 from boundby.experiment.values import Failure
@@ -131,14 +131,9 @@ def failed(error: BaseException) -> Answer:
 
 def kind_of(error: BaseException) -> Failure:
     """How a trial failed."""
-    chain: list[Any] = [error]
-    while chain[-1].__cause__ or chain[-1].__context__:
-        chain.append(chain[-1].__cause__ or chain[-1].__context__)
-    if any("out of memory" in str(each).lower() for each in chain):
+    if is_out_of_memory(error):
         return "oom"
-    if any(isinstance(each, MemoryError) for each in chain):
-        return "oom"
-    if any(type(each).__module__.startswith(COMPILERS) for each in chain):
+    if any(type(each).__module__.startswith(COMPILERS) for each in chain_of(error)):
         return "compile"
     return "input" if isinstance(error, BoundbyError) else "crash"
 

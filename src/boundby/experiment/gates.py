@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from boundby.bench.correctness import check
-from boundby.bench.framework import torch
+from boundby.bench.framework import is_out_of_memory, torch
 from boundby.bench.losscurve import compare_curves
 from boundby.bench.tolerance import limit, lowest
 from boundby.errors import BoundbyError
@@ -25,7 +25,6 @@ from boundby.experiment.values import Gate
 
 HELD_AS = {TF32: "float16", BF16_PARAMETERS: "bfloat16"}
 """Element type whose tolerance holds: TF32 keeps as many bits as float16."""
-NO_MEMORY = ("out of memory", "can't allocate memory")
 TOO_LARGE = "not checked: the score matrix of its formula does not fit into memory"
 ATTENTION_BATCH = 8
 """Samples with which an attention function is checked alone, at most."""
@@ -87,7 +86,7 @@ def judge_attention(core: Any, seen: Any) -> str:  # noqa: ANN401 -- a function,
         try:
             return str(check(core, by_formula, *[each[:size].detach() for each in seen]))
         except (BoundbyError, RuntimeError, ValueError, TypeError) as error:
-            if any(words in str(error).lower() for words in NO_MEMORY):
+            if is_out_of_memory(error):
                 continue
             reason = getattr(error, "message", str(error)).splitlines()
             return f"fail: {reason[0] if reason else type(error).__name__}"

@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boundby.bench.framework import Tensor, torch
+from boundby.bench.framework import Tensor, is_out_of_memory, torch
 from boundby.bench.runs import plain_attention, precisions
 from boundby.bench.tolerance import lowest
 from boundby.errors import CannotTellError
+from boundby.experiment.build import repeated_blocks
+from boundby.experiment.changes import checkpointing
 from boundby.experiment.changes.checkpointing import checkpoint_blocks
-from boundby.experiment.program import Program, gradients, make_program, moved
+from boundby.experiment.program import Applied, Program, gradients, make_program, moved
 
 FILE = "reference.pt"
 MOST_ELEMENTS = 1 << 16
@@ -28,6 +31,7 @@ RANDOM = 1e-4
 """Losses of one batch and one set of weights differ by more, relative, where the pass itself draws
 random numbers that no module shows: then gradients of two kernels cannot be compared."""
 
+CHECKPOINTED: Applied = ((checkpointing.CHANGE, "blocks"),)
 Kept = dict[str, Tensor]
 TF32, BF16_PARAMETERS = "tf32", "bf16 parameters"
 
@@ -42,38 +46,75 @@ def make_reference(
 ) -> dict[str, Any]:
     """Run the unchanged workload as judge, and keep what it says in a folder.
 
+    A batch at which it does not fit is judged by the same program with its blocks checkpointed.
+
     Raises:
         CannotTellError: Its loss is not finite, or differs between two runs of one seed.
     """
-    program = make_program(workload, (), size)
-    first = named(gradients(program))
-    notes = [_again(first, named(gradients(make_program(workload, (), size))))]
-    held = lowest(precisions(program.forward, (program.first,)))
-    other = named(gradients(program, shift=1))
-    is_random = relative(other["loss"], first["loss"], 0.0) > RANDOM
-    exact, where = _exact(program)
-    errors = {"float32": _errors(first, exact)}
-    for precision in asked:
-        found = _at(precision, workload, size)
-        if found is not None:
-            errors[precision] = _errors(found, exact)
-    del program
-    losses = [curve(make_program(workload, (), size, seed), steps) for seed in range(seeds)]
-    finite = all(torch().isfinite(torch().tensor(each)).all() for each in losses)
-    if not finite:
-        raise CannotTellError(
-            "the loss of the unchanged program is not finite",
-            "give it a learning rate and data on which it trains",
-        )
-    kept = {
-        "exact": {} if is_random else exact,
-        "errors": errors,
-        "losses": losses,
-        "where": where,
-        "held": held,
-    }
-    torch().save(kept, folder / FILE)
-    return {"where": where, "losses": losses, "notes": [note for note in notes if note]}
+    try:
+        return Judge(workload, size).write(folder, asked, steps, seeds)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error) or not repeated_blocks(workload, workload.model()):
+            raise
+    if torch().cuda.is_initialized():
+        torch().cuda.empty_cache()
+    return Judge(workload, size, CHECKPOINTED).write(folder, asked, steps, seeds)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The unchanged workload at a batch size, its blocks checkpointed where it must be."""
+
+    workload: Any
+    size: int | None
+    applied: Applied = ()
+
+    def make(self, seed: int = 0) -> Program:
+        """A fresh build of it."""
+        return make_program(self.workload, self.applied, self.size, seed)
+
+    def write(self, folder: Path, asked: Sequence[str], steps: int, seeds: int) -> dict[str, Any]:
+        """Run it, and keep what it says in a folder."""
+        program = self.make()
+        first = named(gradients(program))
+        notes = [_again(first, named(gradients(self.make())))]
+        held = lowest(precisions(program.forward, (program.first,)))
+        other = named(gradients(program, shift=1))
+        is_random = relative(other["loss"], first["loss"], 0.0) > RANDOM
+        exact, where = _exact(program)
+        errors = {"float32": _errors(first, exact)}
+        for precision in asked:
+            found = self._at(precision)
+            if found is not None:
+                errors[precision] = _errors(found, exact)
+        del program
+        losses = [curve(self.make(seed), steps) for seed in range(seeds)]
+        if not all(torch().isfinite(torch().tensor(each)).all() for each in losses):
+            raise CannotTellError(
+                "the loss of the unchanged program is not finite",
+                "give it a learning rate and data on which it trains",
+            )
+        where += "; the program checkpointed, since it does not fit" if self.applied else ""
+        kept = {
+            "exact": {} if is_random else exact,
+            "errors": errors,
+            "losses": losses,
+            "where": where,
+            "held": held,
+        }
+        torch().save(kept, folder / FILE)
+        return {"where": where, "losses": losses, "notes": [note for note in notes if note]}
+
+    def _at(self, precision: str) -> Kept | None:
+        """One pass at a precision; None where it cannot be."""
+        program = self.make()
+        if precision == BF16_PARAMETERS:
+            return _attempt(program, program.build.device, torch().bfloat16)
+        try:
+            with _precise(precision, program.build.device)():
+                return named(gradients(program))
+        except (RuntimeError, NotImplementedError, TypeError, ValueError):
+            return None
 
 
 def named(found: tuple[Tensor, dict[str, Tensor], list[Tensor]]) -> Kept:
@@ -179,18 +220,6 @@ def _attempt(
         with plain_attention():
             return named(gradients(own))
     except (RuntimeError, NotImplementedError, TypeError, ValueError, MemoryError):
-        return None
-
-
-def _at(precision: str, workload: Any, size: int | None) -> Kept | None:  # noqa: ANN401
-    """One pass of the unchanged program at a precision; None where it cannot be."""
-    program = make_program(workload, (), size)
-    if precision == BF16_PARAMETERS:
-        return _attempt(program, program.build.device, torch().bfloat16)
-    try:
-        with _precise(precision, program.build.device)():
-            return named(gradients(program))
-    except (RuntimeError, NotImplementedError, TypeError, ValueError):
         return None
 
 

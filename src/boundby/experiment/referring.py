@@ -65,7 +65,8 @@ class References:
                 self._made[size] = self._of_script() if scripted else self._of_workload(size)
             except TrialError as error:
                 if size is not None:
-                    raise
+                    text = f"the unchanged program at batch {size}, as judge: {error.message}"
+                    raise TrialError(error.kind, text) from None
                 raise _unusable(error) from None
         return self._made[size]
 

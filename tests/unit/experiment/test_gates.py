@@ -62,6 +62,15 @@ def test_the_program_passes_against_itself(reference):
     assert gate["loss"].startswith("pass")
 
 
+def test_a_program_that_does_not_fit_is_judged_checkpointed(tmp_path):
+    made = make_reference(workload("Large"), None, tmp_path, ["bfloat16"], STEPS, 2)
+    plain = make_reference(workload(), None, tmp_path.parent, [], STEPS, 2)
+
+    assert made["where"] == "float64; the program checkpointed, since it does not fit"
+    assert made["losses"] == plain["losses"]
+    assert gated("Large", tmp_path, ("checkpointing", "blocks"))["passed"]
+
+
 @pytest.mark.parametrize(
     ("changes", "precision"),
     [
