@@ -233,7 +233,7 @@ def parts_us(step: Any) -> dict[str, float]:  # noqa: ANN401 -- a function
         "event": made.record,
     }
     taken: dict[str, list[int]] = {name: [] for name in parts}
-    for _ in range(PAIRS):
+    for _ in range(PAIRS // 6):
         for name, part in parts.items():
             step()
             begin = time.perf_counter_ns()
