@@ -32,10 +32,11 @@ def test_a_name_too_long_to_write_to_is_told(boundby, trace):
     assert "internal error" not in done.stderr
 
 
-def test_a_pipe_is_refused_before_it_blocks(boundby, tmp_path):
+@pytest.mark.parametrize("command", ["trace", "report"])
+def test_a_pipe_is_refused_before_it_blocks(boundby, tmp_path, command):
     os.mkfifo(tmp_path / "pipe")
 
-    done = boundby("trace", tmp_path / "pipe", timeout=60)
+    done = boundby(command, tmp_path / "pipe", timeout=60)
 
     assert done.returncode == 125
     assert done.stderr.startswith(f"{tmp_path}/pipe is a pipe: ")

@@ -62,12 +62,19 @@ def tuning() -> str:
     return _drawn(tuned.HEADS, tuned.rows())
 
 
+def tuned_in_short() -> str:
+    """What it kept, one change a column."""
+    head, *rows = tuned.short()
+    return _drawn(head, rows)
+
+
 TABLES = {
     "accuracy": accuracy,
     "composition": composition,
     "recipes": recipes,
     "roofline": roofs.table,
     "trusted": trusted,
+    "tuned": tuned_in_short,
     "tuning": tuning,
 }
 

@@ -10,6 +10,14 @@ from boundby.report.tune import measured_for_today
 from boundby.report.tune_path import size, title
 
 JOURNAL = Path(__file__).resolve().parents[2] / "examples/transformer_block/h200/journal.jsonl"
+KEPT = ("baseline", "kept")
+NAMES = {
+    "baseline": "fp32, batch 8",
+    "bf16": "bf16",
+    "sdpa": "fused attention",
+    "compile-model": "compiled",
+    "bf16-params": "bf16 parameters, fp32 masters",
+}
 HEADS = ("change", "predicted", "measured", "step", "samples/s", "peak memory", "decision")
 
 
@@ -27,6 +35,16 @@ def rows() -> list[tuple[str, ...]]:
             each["decision"],
         )
         for each in outcome.story
+    ]
+
+
+def short() -> list[tuple[str, ...]]:
+    """The path alone: a column for the start and each change that was kept."""
+    kept = [each for each in read_outcome(JOURNAL).story if each["decision"] in KEPT]
+    return [
+        ("", *(NAMES.get(each["change"], title(each)) for each in kept)),
+        ("samples/s", *(f"{each['samples_per_s']:.0f}" for each in kept)),
+        ("peak memory", *(size(each["peak_bytes"]) for each in kept)),
     ]
 
 

@@ -59,8 +59,8 @@ class Change:
         repair: What to try after a failed gate: a value, or None.
         slow_start: Seconds beyond a usual trial that a value takes, mostly to compile.
         adjust: What else of a configuration must change with it.
-        saves: What each value saves, where values differ from ``answers``; such values do not
-            stand in for one another.
+        saves: What each value saves, where values are changes of their own: one that was no faster
+            says nothing of the next.
     """
 
     id: str

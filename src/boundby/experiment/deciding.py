@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from boundby.experiment.values import Decision, Trial
 
 FAILURES = {
@@ -14,12 +16,15 @@ FAILURES = {
     "input": "it does not run",
     "time": "the minutes were spent in the middle of it",
 }
+BEYOND = re.compile(r"(?<=\.) (?=GPU \d|Of the allocated|If reserved)")
+"""Where torch's error of memory goes on to tell of the device and of settings."""
 
 
 def decide(found: Trial) -> tuple[Decision, str]:
     """Correctness first, then speed; a change that is not surely faster is taken back."""
     if found.failure is not None:
-        said = f": {found.message}" if found.message else ""
+        message = BEYOND.split(found.message)[0]
+        said = f": {message}" if message else ""
         return "failed", f"{FAILURES[found.failure]}{said}"
     if found.gate is not None and found.gate.passed is False:
         return "rejected", found.gate.why

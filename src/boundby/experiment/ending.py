@@ -11,6 +11,7 @@ from boundby.experiment.changes import BY_ID
 from boundby.experiment.choose import Pick, State, choose
 from boundby.experiment.journal import FILE, VERSION, Journal, read_journal
 from boundby.experiment.outcome import BASELINE, Outcome, Record, gain_of, patch_of
+from boundby.experiment.reference import TF32
 from boundby.experiment.settings import LEAST_S, Settings
 from boundby.experiment.turns import precision_of
 from boundby.experiment.values import Configuration, Facts
@@ -63,7 +64,7 @@ class Budget:
         if self.settings.trials is not None and self.trials >= self.settings.trials:
             self.ended = f"no more trials than {self.trials} were asked for"
         elif self.is_short():
-            self.ended = f"the {self.settings.minutes:g} minutes are spent"
+            self.ended = f"the {self.settings.minutes:.3g} minutes are spent"
         else:
             found = state.pending or choose(state, self.settings, self._left())
             if found is not None:
@@ -79,7 +80,7 @@ class Budget:
             return "nothing left is predicted to gain 2%"
         return (
             f"{found.change.title} ({found.value}) is next and takes longer than what is left of "
-            f"the {self.settings.minutes:g} minutes"
+            f"the {self.settings.minutes:.3g} minutes"
         )
 
 
@@ -150,6 +151,7 @@ def facts_in(baseline: Record, program: Record) -> Facts:
         batch=program.get("batch"),
         caliber=caliber,
         flops=program.get("flops"),
+        computes=program.get("computes", ""),
     )
 
 
@@ -180,12 +182,23 @@ def outcome_of(outline: Outline, every: Sequence[Record]) -> Outcome:
 
 
 def mfu(facts: Facts, configuration: Configuration, record: Record) -> float | None:
-    """Operations a second over the peak of the device; None where either is unknown."""
+    """Operations a second over the peak of the device; None where either is unknown.
+
+    Above 1 the program computes in less than is known of it, as convolutions in TF32: unknown.
+    """
     rate, batch = record.get("samples_per_s"), facts.batch
     peaks = match_device(facts.device_name, facts.memory_bytes or 0).ceilings
     is_known = all(change in BY_ID for change, _ in configuration)
     if facts.flops is None or not rate or not batch or peaks is None or not is_known:
         return None
-    precision = precision_of(configuration)
+    precision = precision_of(configuration, own_precision(facts))
     peak = peaks.tflops(PEAK_OF.get(precision, precision))
-    return facts.flops / batch * rate / (peak * TERA) if peak else None
+    share = facts.flops / batch * rate / (peak * TERA) if peak else 0.0
+    return share if 0.0 < share <= 1.0 else None
+
+
+def own_precision(facts: Facts) -> str:
+    """That of the unchanged program; empty where its journal does not tell."""
+    flags = facts.caliber.get("flags") or {}
+    by_flag = facts.computes == "float32" and flags.get("matmul_precision") in ("high", "medium")
+    return TF32 if by_flag else facts.computes

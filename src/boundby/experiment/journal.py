@@ -21,6 +21,8 @@ from boundby.experiment.values import Facts
 
 FILE = "journal.jsonl"
 VERSION = 1
+KNOWN = ("batch", "flops", "memory_bytes", "computes")
+"""Facts of the program that its journal keeps."""
 TORN = "the last record was torn when its writer was killed: dropped"
 
 
@@ -93,7 +95,7 @@ class Journal:
         Raises:
             BoundbyError: The disk is full, or the folder went away.
         """
-        known = {"batch": facts.batch, "flops": facts.flops, "memory_bytes": facts.memory_bytes}
+        known = {name: getattr(facts, name) for name in KNOWN}
         self._write_or_tell({"kind": PROGRAM, "program": facts.kind, **known})
 
     def end(self, why: str, seconds: float) -> None:

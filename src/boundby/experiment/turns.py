@@ -21,10 +21,10 @@ Side = tuple[Process, int, int]
 """A process, steps of a block, samples of a step."""
 
 
-def precision_of(configuration: Configuration) -> str:
-    """The coarsest precision that a change of the configuration computes in."""
-    used = {BY_ID[change].precision for change, _ in configuration}
-    return next((each for each in PRECISIONS if each in used), "float32")
+def precision_of(configuration: Configuration, own: str = "float32") -> str:
+    """The coarsest precision that a configuration computes in, the program's own among them."""
+    used = {own, *(BY_ID[change].precision for change, _ in configuration)}
+    return next((each for each in PRECISIONS if each in used), own)
 
 
 def block(step_ns: float) -> int:

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from boundby.errors import CannotTellError, UsageError
-from boundby.experiment.ending import UNENDED, read_outcome
+from boundby.experiment.ending import UNENDED, mfu, read_outcome
 from boundby.experiment.journal import FILE
+from boundby.experiment.values import Facts
 from tuning import FakeLab, run
 
 BOTH = ("batch", "numerics")
@@ -61,6 +62,35 @@ def test_a_change_that_is_unknown_now_has_no_code_and_no_share_of_the_peak(finis
         "# this version does not know the change fp4 on",
         "# this version does not know the change sdpa warp",
     ]
+
+
+@pytest.mark.parametrize(
+    ("computes", "flags", "peak"),
+    [
+        ("bfloat16", {}, 989.5),
+        ("float32", {}, 66.9),
+        ("float32", {"matmul_precision": "high"}, 494.7),
+        ("", {}, None),
+    ],
+)
+def test_the_share_of_the_peak_is_that_of_what_the_program_computes_in(computes, flags, peak):
+    facts = Facts(
+        device_name="NVIDIA H200",
+        memory_bytes=150_109_880_320,
+        batch=8,
+        flops=1e12,
+        computes=computes,
+        caliber={"flags": flags},
+    )
+    found = mfu(facts, (), {"samples_per_s": 400.0})
+
+    assert found == (None if peak is None else pytest.approx(50.0 / peak, rel=0.01))
+
+
+def test_more_than_the_peak_is_no_share():
+    facts = Facts(device_name="NVIDIA H200", memory_bytes=150_109_880_320, batch=8, flops=1e12)
+
+    assert mfu(facts, (), {"samples_per_s": 4000.0}) is None
 
 
 @pytest.mark.parametrize(

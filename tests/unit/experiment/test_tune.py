@@ -7,6 +7,7 @@ import pytest
 
 from boundby.errors import CannotTellError
 from boundby.experiment.outcome import path_points
+from boundby.experiment.questions import questions
 from boundby.experiment.values import Diagnosed, Gate, Trial
 from tuning import BASELINE_MS, WRONG, FakeLab, run, trials
 
@@ -144,6 +145,41 @@ def test_checkpointing_waits_until_memory_ends_a_batch(tmp_path):
     assert found[:2] == [("larger-batch=16", "kept"), ("checkpointing=selective", "kept")]
     assert tight.probed[2:5] == [32, 64, 128]
     assert outcome.configuration == (("checkpointing", "selective"), ("larger-batch", "64"))
+
+
+def test_whole_blocks_are_checkpointed_where_the_dear_parts_alone_do_not_pay(tmp_path):
+    """Each keeps another share of the activations: the one says nothing of the other."""
+    names = ("larger-batch", "checkpointing")
+    said = Diagnosed("compute-bound")
+    tight = FakeLab(
+        {"checkpointing=selective": 0.2, "checkpointing=blocks": 0.8},
+        batches={16: None},
+        diagnoses={0: said, 1: said, 2: said},
+    )
+    tight.with_room = {16: 0.6, 32: 0.4, 64: 0.4}
+    outcome = run(tight, tmp_path, only=names, allow=BOTH)
+
+    tried = [each for each in trials(outcome) if each[0].startswith("checkpointing")]
+    assert tried == [("checkpointing=selective", "reverted"), ("checkpointing=blocks", "kept")]
+    assert outcome.configuration == (("checkpointing", "blocks"), ("larger-batch", "32"))
+
+
+def test_what_a_change_saves_is_told_by_its_value(tmp_path):
+    """torch.compile saves traffic; its CUDA graphs save launches alone."""
+    lab = FakeLab({"compile-model=default": 1.3, "compile-model=reduce-overhead": 1.6})
+    outcome = run(lab, tmp_path, only=("compile-model",))
+
+    saved = [(each.value, each.saves) for each in questions(outcome.run)]
+    assert saved == [("default", "traffic, launch"), ("reduce-overhead", "launch")]
+
+
+def test_a_trial_that_takes_longer_than_what_is_left_is_named(tmp_path):
+    outcome = run(FakeLab(), tmp_path, only=("compile-model",), minutes=1.2)
+
+    assert trials(outcome) == []
+    assert outcome.ended == (
+        "torch.compile (default) is next and takes longer than what is left of the 1.2 minutes"
+    )
 
 
 def test_what_was_no_faster_is_tried_again_after_something_was_kept(tmp_path):

@@ -80,5 +80,6 @@ CHANGE = Change(
     values=values,
     prior=lambda _, __: 0.1,
     apply=apply,
+    saves=lambda _: ("launch",),
     patch=patch,
 )
