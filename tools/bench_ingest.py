@@ -1,4 +1,6 @@
-"""Time and memory of ``boundby trace`` beside other readers: ``python -m tools.bench_ingest``.
+"""Time and memory of ``boundby trace`` beside other readers, and of ``boundby memory``.
+
+    python -m tools.bench_ingest
 
 The traces are synthetic. Without a generator of more kinds the text of this file is written. It
 has the text layout and the mix of events of a Kineto file recorded with shapes: operators,
@@ -11,7 +13,9 @@ import argparse
 import compileall
 import gzip
 import os
+import pickle
 import platform
+import random
 import shutil
 import subprocess
 import sys
@@ -28,6 +32,10 @@ OP_US = 10.0
 STEP_US = OPS_PER_STEP * OP_US
 
 PAIRS = 9
+EVENTS = 300_000
+BASE, SHARE_FREED = 1 << 40, 0.5
+STACKS, DEEP, FILES = 4000, 30, 4000
+"""Of a snapshot: distinct stacks, frames of each, distinct frames."""
 HTA = (
     "import sys; from hta.trace_analysis import TraceAnalysis; "
     "TraceAnalysis(trace_files={0: sys.argv[2]}, trace_dir=sys.argv[1])"
@@ -168,6 +176,30 @@ def write_traces(folder: Path, megabytes: float) -> tuple[Path, Path]:
     return plain, packed
 
 
+def write_snapshot(path: Path, count: int) -> None:
+    """A memory snapshot of so many events of one device, each with a stack, from a fixed seed."""
+    draw = random.Random(0)  # noqa: S311 -- a sample
+    frames = [{"filename": f"/u/m{n}.py", "line": n, "name": f"f{n}"} for n in range(FILES)]
+    stacks = [draw.sample(frames, DEEP) for _ in range(STACKS)]
+    events: list[dict[str, object]] = []
+    live: list[dict[str, object]] = []
+    while len(events) < count:
+        if live and draw.random() < SHARE_FREED:
+            gone = live.pop(draw.randrange(len(live)))
+            actions, entry = ("free_requested", "free_completed"), gone
+        else:
+            entry = {
+                "addr": BASE + 512 * len(events),
+                "size": 512,
+                "stream": 0,
+                "frames": draw.choice(stacks),
+            }
+            actions = ("alloc",)
+            live.append(entry)
+        events += [{**entry, "action": each, "time_us": len(events)} for each in actions]
+    path.write_bytes(pickle.dumps({"segments": [], "device_traces": [events[:count]]}, protocol=4))
+
+
 def compare(trace: Path, hta: str | None) -> dict[str, Usage]:
     """What boundby, json.load and, where given, HolisticTraceAnalysis take for one trace."""
     opener = "gzip.open" if trace.suffix == ".gz" else "open"
@@ -206,6 +238,12 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"{platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores")
     print(f"trace under 1 MB: {small_ratio():.2f} times `import numpy, click, rich`")
+    with tempfile.TemporaryDirectory() as folder:
+        snapshot = Path(folder) / "snapshot.pickle"
+        write_snapshot(snapshot, EVENTS)
+        took = measure([sys.executable, "-m", "boundby", "memory", str(snapshot)])
+        peak = took.peak_bytes / BYTES_PER_MB
+        print(f"snapshot of {EVENTS:,} events: {took.seconds:.2f} s, {peak:.0f} MB")
     print("| trace | reader | seconds | peak MB | times boundby's seconds | times its peak |")
     print("| --- | --- | --- | --- | --- | --- |")
     for megabytes in arguments.mb:

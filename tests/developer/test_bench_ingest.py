@@ -1,6 +1,7 @@
 import json
 
-from tools.bench_ingest import OPS_PER_STEP, synthetic_trace
+from boundby.read.memory_snapshot import read_snapshot
+from tools.bench_ingest import DEEP, OPS_PER_STEP, synthetic_trace, write_snapshot
 
 
 def test_the_synthetic_trace_is_json_of_the_size_asked_for():
@@ -15,3 +16,12 @@ def test_the_synthetic_trace_is_json_of_the_size_asked_for():
     assert steps > 1
     assert launches == kernels
     assert len(kernels) == steps * OPS_PER_STEP
+
+
+def test_the_synthetic_snapshot_has_the_events_asked_for_each_with_its_stack(tmp_path):
+    write_snapshot(tmp_path / "made.pickle", 500)
+
+    found = read_snapshot(tmp_path / "made.pickle")
+
+    assert found.source.events == 500
+    assert {len(stack) for stack in found.stacks} == {DEEP}

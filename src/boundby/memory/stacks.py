@@ -55,6 +55,9 @@ class Trait(IntFlag):
     """A layer that applies weights of its own."""
 
 
+PYTHON, LIBRARY_BIT = int(Trait.PYTHON), int(Trait.LIBRARY)
+CALLS_MODULE = int(Trait.CALLS_MODULE)
+
 LIBRARY = re.compile(
     r"site-packages/|dist-packages/|/lib/python\d|/torch/(nn|optim|autograd|utils)/|^<"
 )
@@ -166,12 +169,14 @@ class Stacks:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._traits = self.frame_traits = [frame_traits(frame) for frame in snapshot.frames]
+        self._traits = [int(frame_traits(frame)) for frame in snapshot.frames]
+        """Plain integers: they are combined a million times."""
         self._origins: dict[int, Origin] = {}
-        has_python = any(trait & Trait.PYTHON for trait in self._traits)
-        has_native = any(not trait & Trait.PYTHON for trait in self._traits)
-        self.lacks_native = has_python and not has_native
+        self._is_python = [bool(bits & PYTHON) for bits in self._traits]
+        self.lacks_native = any(self._is_python) and all(self._is_python)
         """Only Python frames were recorded: the backward thread then has no stack at all."""
+        self.calls_module = [bool(bits & CALLS_MODULE) for bits in self._traits]
+        """By frame: whether it is the call of a module."""
 
     def origin(self, stack: int) -> Origin:
         """What is known of a stack."""
@@ -184,42 +189,42 @@ class Stacks:
     def phases(self) -> Kinds:
         """int8 Phase by stack; the last entry is that of NONE."""
         count = len(self._snapshot.stacks)
-        phases = [self._phase(self._traits_of(stack), stack) for stack in range(count)]
-        return np.array([*phases, self._phase(Trait(0), NONE)], dtype=np.int8)
+        phases = [self._phase(self._bits_of(stack), stack) for stack in range(count)]
+        return np.array([*phases, self._phase(0, NONE)], dtype=np.int8)
 
     @cached_property
     def traits(self) -> np.ndarray:
         """int32 Trait by stack; the last entry is that of NONE."""
         count = len(self._snapshot.stacks)
-        return np.array([*(int(self._traits_of(s)) for s in range(count)), 0], dtype=np.int32)
+        return np.array([*(self._bits_of(s) for s in range(count)), 0], dtype=np.int32)
 
     def python_frames(self, stack: int) -> list[int]:
         """Python frames of a stack, innermost first, as numbers of frames."""
         if stack == NONE:
             return []
-        return [f for f in self._snapshot.stacks[stack] if self._traits[f] & Trait.PYTHON]
+        return [f for f in self._snapshot.stacks[stack] if self._is_python[f]]
 
-    def _traits_of(self, stack: int) -> Trait:
+    def _bits_of(self, stack: int) -> int:
         total = 0
         for frame in self._snapshot.stacks[stack]:
             total |= self._traits[frame]
-        return Trait(total)
+        return total
 
-    def _phase(self, traits: Trait, stack: int) -> Phase:
-        if stack == NONE or not traits & ~Trait.LIBRARY:
+    def _phase(self, bits: int, stack: int) -> Phase:
+        if stack == NONE or not bits & ~LIBRARY_BIT:
             return Phase.BACKWARD if stack == NONE and self.lacks_native else Phase.UNKNOWN
-        return _phase_of(traits)
+        return _phase_of(bits)
 
     def _understand(self, stack: int) -> Origin:
         if stack == NONE:
-            return Origin(self._phase(Trait(0), NONE), None, (), "", Trait(0))
+            return Origin(self._phase(0, NONE), None, (), "", Trait(0))
         frames = self._snapshot.frames
         python = self.python_frames(stack)
-        own = [f for f in python if not self._traits[f] & Trait.LIBRARY]
+        own = [f for f in python if not self._traits[f] & LIBRARY_BIT]
         places = [place(frames[f]) for f in (own or python)]
-        traits = self._traits_of(stack)
+        traits = Trait(self._bits_of(stack))
         return Origin(
-            self._phase(traits, stack),
+            self._phase(int(traits), stack),
             places[0] if places else None,
             tuple(places[1:4]) if own else (),
             _op([frames[f].function for f in self._snapshot.stacks[stack]]),
@@ -255,8 +260,10 @@ def _combined(
     return traits
 
 
-def _phase_of(traits: Trait) -> Phase:
+@lru_cache(maxsize=4096)
+def _phase_of(bits: int) -> Phase:
     """The phase, the most telling trait first."""
+    traits = Trait(bits)
     first = ((Trait.WORKSPACE, Phase.WORKSPACE), (Trait.OPTIMIZER, Phase.OPTIMIZER))
     for trait, phase in first:
         if traits & trait:

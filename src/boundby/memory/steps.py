@@ -8,7 +8,7 @@ import numpy as np
 
 from boundby.distribution import distinct
 from boundby.memory.history import History
-from boundby.memory.stacks import Phase, Stacks, Trait
+from boundby.memory.stacks import Phase, Stacks
 from boundby.read.recording import NONE, Ints
 from boundby.read.snapshot_types import Action, Snapshot
 
@@ -111,7 +111,7 @@ def _outside(stack: int, stacks: Stacks) -> tuple[int, ...]:
     path: list[int] = []
     for frame in reversed(stacks.python_frames(stack)):
         path.append(frame)
-        if stacks.frame_traits[frame] & Trait.CALLS_MODULE:
+        if stacks.calls_module[frame]:
             break
     return tuple(path)
 
