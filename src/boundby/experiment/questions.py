@@ -78,7 +78,7 @@ def _startup(before: Record, after: Record) -> str:
     old, new = before["first_s"], after["first_s"]
     if old is None or new is None:
         return ""
-    return f"first step after {new:.1f} s, before {old:.1f} s"
+    return f"first step after {new:.1f} s ({old:.1f} s before)"
 
 
 def _joined(*parts: str) -> str:

@@ -11,6 +11,7 @@ from boundby.report.layout import (
     Line,
     Space,
     Span,
+    entry,
     line,
     paragraph,
     plural,
@@ -167,7 +168,7 @@ def _questions(outcome: Outcome, width: int) -> list[Line]:
     for each in questions(outcome.story):
         rows.append((Span(title({"change": each.change, "value": each.value}), "strong"),))
         for field, label in QUESTIONS:
-            rows += paragraph(f"  {label:<13}{getattr(each, field)}", width)
+            rows += entry(Span(f"  {label}"), getattr(each, field), width, column=15)
     return rows
 
 
