@@ -15,7 +15,16 @@ from tools.accuracy.markdown import milliseconds, percent, table
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 JOURNALS = "*/*/**/*.jsonl"
-HEADS = ("program", "device", "change", "predicted by", "predicted, ms", "measured, ms", "error")
+HEADS = (
+    "program",
+    "device",
+    "change",
+    "predicted by",
+    "predicted, ms",
+    "its range",
+    "measured, ms",
+    "error",
+)
 
 ABOUT = """\
 Every trial of the journals in `examples` that had a prediction and gave a number. Both are a step
@@ -30,6 +39,7 @@ class Tried:
 
     Attributes:
         predicted, measured: ms, for the samples of a step before the trial.
+        reach: Lowest and highest that was predicted; None for a guess, and in older journals.
     """
 
     program: str
@@ -38,6 +48,7 @@ class Tried:
     by: str
     predicted: float
     measured: float
+    reach: tuple[float, float] | None = None
 
     @property
     def error(self) -> float:
@@ -63,6 +74,7 @@ def _of(file: Path, folder: Path) -> Iterator[Tried]:
                 record["predicted_by"],
                 record["predicted_ms"],
                 measured,
+                record.get("predicted_range_ms"),
             )
 
 
@@ -79,6 +91,7 @@ def section(found: list[Tried]) -> list[str]:
             each.change,
             each.by,
             milliseconds(each.predicted),
+            "-" if each.reach is None else " to ".join(map(milliseconds, each.reach)),
             milliseconds(each.measured),
             percent(each.error),
         )

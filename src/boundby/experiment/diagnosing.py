@@ -52,5 +52,10 @@ def summary_of(diagnosis: Diagnosis) -> Diagnosed:
         strength=verdict.strength or "",
         reason=verdict.undecided_reason or "",
         predicted={p.id: p.predicted_ms for p in diagnosis.prescriptions if p.pays},
+        ranges={
+            p.id: (p.low, p.high)
+            for p in diagnosis.prescriptions
+            if p.pays and p.low is not None and p.high is not None
+        },
         idle=tuple(p.id for p in diagnosis.prescriptions if not p.pays),
     )

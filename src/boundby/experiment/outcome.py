@@ -128,6 +128,7 @@ def record_of(
         "configuration": [list(pair) for pair in configuration],
         "prescription": pick.change.prescription if pick else None,
         "predicted_ms": pick.predicted_ms if pick else None,
+        "predicted_range_ms": pick.prediction.reach if pick else None,
         "predicted_by": pick.prediction.by if pick else None,
         "step_ms": found.step_ms,
         "samples": found.samples,

@@ -26,10 +26,12 @@ class Prediction:
     Attributes:
         gain: Share of the time of a sample.
         by: Whether the replay says so, or a guess that only orders trials.
+        reach: Lowest and highest step, ms, for the samples of today; None for a guess.
     """
 
     gain: float
     by: PredictedBy
+    reach: tuple[float, float] | None = None
 
 
 def predict(
@@ -40,7 +42,8 @@ def predict(
         return None
     replayed = now.predicted.get(change.prescription)
     if replayed is not None:
-        return Prediction(1.0 - replayed / step_ms, "replay")
+        reach = now.ranges.get(change.prescription)
+        return Prediction(1.0 - replayed / step_ms, "replay", reach)
     return Prediction(_guess(change, value, facts, now), "guess")
 
 

@@ -188,6 +188,7 @@ class Diagnosed:
         verdict: Class of the verdict; ``undecided`` where there is none.
         predicted: Step time after each prescription, ms, by its id; None where it applies without
             an estimate.
+        ranges: Lowest and highest of those steps, where there is an estimate.
         idle: Prescriptions that would gain less than 2% now.
     """
 
@@ -196,6 +197,7 @@ class Diagnosed:
     strength: str = ""
     reason: str = ""
     predicted: dict[str, float | None] = field(default_factory=dict)
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
     idle: tuple[str, ...] = ()
 
 

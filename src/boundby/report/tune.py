@@ -102,11 +102,17 @@ def where(outcome: Outcome) -> str:
 def predictions(outcome: Outcome) -> list[str]:
     """Predicted and measured step time of every trial that has both, per sample of today."""
     return [
-        f"{title(each)}: {numbers.ms(each['predicted_ms'])} by {each['predicted_by']}, "
+        f"{title(each)}: {_predicted(each)}, "
         f"measured {numbers.ms(measured_for_today(each, outcome))}"
         for each in outcome.story
         if each["kind"] == "trial" and each["predicted_ms"] and each["step_ms"]
     ]
+
+
+def _predicted(record: Record) -> str:
+    reach = record.get("predicted_range_ms")
+    between = f" ({numbers.between(*reach)})" if reach else ""
+    return f"{numbers.ms(record['predicted_ms'])}{between} by {record['predicted_by']}"
 
 
 def measured_for_today(record: Record, outcome: Outcome) -> float | None:

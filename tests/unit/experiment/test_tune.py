@@ -9,6 +9,7 @@ from boundby.errors import CannotTellError
 from boundby.experiment.outcome import path_points
 from boundby.experiment.questions import questions
 from boundby.experiment.values import Diagnosed, Gate, Trial
+from boundby.report.tune import predictions
 from tuning import BASELINE_MS, WRONG, FakeLab, run, trials
 
 BOTH = ("batch", "numerics")
@@ -56,6 +57,19 @@ def test_the_best_predicted_gain_per_risk_comes_first(tmp_path):
     assert [name for name, _ in found] == ["fused-optimizer=true", "sdpa=default"]
     record = run(FakeLab(diagnoses={0: said}), tmp_path / "b", only=("fused-optimizer",)).records[1]
     assert (record["predicted_ms"], record["predicted_by"]) == (pytest.approx(20.0), "replay")
+
+
+def test_a_prediction_is_kept_with_its_range_also_where_it_counts_less(tmp_path):
+    """What was no faster before is chosen later, not predicted otherwise."""
+    said = Diagnosed("launch-bound", predicted={"sdpa": 31.0, "fused-optimizer": 20.0},
+                     ranges={"sdpa": (29.0, 33.0), "fused-optimizer": (18.0, 24.0)})  # fmt: skip
+    lab = FakeLab({"sdpa": 1.2, "fused-optimizer": 0.9}, diagnoses={0: said, 1: said})
+    outcome = run(lab, tmp_path, only=("sdpa", "fused-optimizer"))
+    tried = [each for each in outcome.records if each["change"] == "fused-optimizer"]
+
+    assert [each["predicted_ms"] for each in tried] == pytest.approx([20.0, 20.0])
+    assert [each["predicted_range_ms"] for each in tried] == [(18.0, 24.0)] * 2
+    assert predictions(outcome)[0].startswith("fused-optimizer: 20.0 ms (18.0 to 24.0 ms) by")
 
 
 def test_what_the_replay_calls_idle_is_not_tried(tmp_path):
