@@ -103,6 +103,14 @@ def test_what_would_change_nothing_is_not_passed_over(boundby, mode, option):
     assert "\n\nhint: " in done.stderr
 
 
+@pytest.mark.parametrize("option", [["--map"], ["--device", "0"], ["--capacity", "24"]])
+def test_what_only_a_snapshot_has_is_not_asked_of_a_text(boundby, option):
+    done = boundby("memory", "-", *option, input=OOM)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{option[0]} does nothing with a text: stdin")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -44,10 +44,12 @@ TIME_CLASSES = (
     "--names",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Pointers of parameters, gradients and states, by the program.",
+    help="Pointers that boundby run --snapshot writes (those beside SNAPSHOT).",
 )
 @click.option("--map", "wants_map", is_flag=True, help="Draw the segments.")
-@click.option("--compare", "compares", is_flag=True, help="Compare two snapshots by line.")
+@click.option(
+    "--compare", "compares", is_flag=True, help="Compare two snapshots by line at their peaks."
+)
 @click.option("--perfetto", metavar="FILE", help="Write the curves as counters for Perfetto.")
 @click.option(
     "--max-gib",

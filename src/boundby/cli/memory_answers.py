@@ -77,7 +77,7 @@ def answer(path: str, request: Request, output: Output, *, one_of_many: bool) ->
 
 def _diagnose(path: str, request: Request) -> MemoryDiagnosis | TextDiagnosis:
     if path == STDOUT:
-        return _diagnose_text(_stdin(), NAME_OF_STDIN, request.pace)
+        return _diagnose_text(_stdin(), NAME_OF_STDIN, request)
     file = regular_file(Path(path), "boundby memory --help")
     if _is_snapshot(file):
         from boundby.memory.diagnose import diagnose
@@ -96,7 +96,7 @@ def _diagnose(path: str, request: Request) -> MemoryDiagnosis | TextDiagnosis:
             pace=request.pace,
             score_sizes=request.score_sizes,
         )
-    return _diagnose_text(_start_of(file, LONGEST_LOG), path, request.pace)
+    return _diagnose_text(_start_of(file, LONGEST_LOG), path, request)
 
 
 def _stdin() -> bytes:
@@ -136,7 +136,7 @@ def _is_snapshot(file: Path) -> bool:
     return start.startswith(PICKLED) or file.name.endswith(PICKLE_NAMES)
 
 
-def _diagnose_text(raw: bytes, name: str, pace: Pace | None) -> TextDiagnosis:
+def _diagnose_text(raw: bytes, name: str, request: Request) -> TextDiagnosis:
     from boundby.memory.message import diagnose_text
     from boundby.read.oom_message import read_oom_messages
 
@@ -147,7 +147,15 @@ def _diagnose_text(raw: bytes, name: str, pace: Pace | None) -> TextDiagnosis:
             f"{name} holds neither a snapshot nor an out-of-memory message",
             "give a snapshot, or a log with the whole message of the error",
         )
-    return diagnose_text(messages, text, pace)
+    for option, value in (
+        ("--device", request.device),
+        ("--capacity", request.capacity),
+        ("--names", request.names),
+        ("--map", request.wants_map or None),
+    ):
+        if value is not None:
+            raise UsageError(f"{option} does nothing with a text: {name}", "give a snapshot")
+    return diagnose_text(messages, text, request.pace)
 
 
 def _report(

@@ -85,7 +85,9 @@ def _text_groups(diagnosis: TextDiagnosis, width: int, *, detail: bool) -> Itera
     message = diagnosis.message
     where = f"line {message.line}" + (f", rank {message.rank}" if message.rank is not None else "")
     count = sum(each.count for each in diagnosis.messages)
-    text = f"{message.backend}, {where}; {count} in the text, {len(diagnosis.messages)} different"
+    text = f"{message.backend}, {where}"
+    if count > 1:
+        text += f"; {count} in the text, {len(diagnosis.messages)} different"
     yield section("message", paragraph(text, width))
     yield because(diagnosis, width, detail=True)
     yield remedies(diagnosis.prescriptions, width, detail=detail)
