@@ -177,10 +177,8 @@ def _peak(case: Case) -> Verdict | None:
 
 
 def _healthy(case: Case) -> Verdict:
-    enough, some = 5, 3
-    steps = len(case.steps)
     facts = ("memory-peak", "memory-transient", "memory-growth", "memory-avoidable-segments")
-    return Verdict("healthy", None, _graded(steps, enough, some), facts)
+    return Verdict("healthy", None, "strong" if case.growth.is_tested else "weak", facts)
 
 
 def _graded(value: float, strong: float, moderate: float) -> Strength:

@@ -109,6 +109,28 @@ def test_steps_that_return_to_their_level_are_healthy(world, judged, stack):
     assert judged(world).verdict.strength == "strong"
 
 
+def test_a_leak_of_which_few_steps_are_left_is_not_called_healthy_for_sure(world, judged, stack):
+    steps_of(world, stack, 12, keep=(3,))
+    world.forget(len(world.events) * 2 // 3)
+
+    assert judged(world).verdict.strength == "weak"
+
+
+def test_layers_that_rise_and_fall_with_each_pass_wait_for_no_collector(world, judged, stack):
+    def layer(number):
+        if number % 4 == 0:
+            world.free(*list(world.blocks))
+        world.alloc(20, stack["forward"](7))
+        world.free(world.alloc(4, [stack["frame"](50, "norm"), *stack["forward"](7)]))
+
+    for number in range(16):
+        layer(number)
+    diagnosis = judged(world)
+
+    assert diagnosis.case.steps.source == "repeating stacks"
+    assert diagnosis.verdict.name == "healthy"
+
+
 def test_one_output_kept_each_step_is_a_container(world, judged, stack):
     steps_of(world, stack, 10, keep=(3,))
     diagnosis = judged(world)
