@@ -42,6 +42,7 @@ COMPILED_LOW, COMPILED_HIGH = 0.4, 1.0
 an H200: 8175 MiB compiled for 17740 eager, which is 0.44 of its activations; 7791 for 8183 with
 fused attention."""
 
+AUTOCASTS = (None, "bf16", "fp16")
 CARDS = ((24, "24 GiB"), (40, "40 GiB"), (80, "80 GiB"), (140, "H200"))
 GIB = 1 << 30
 
@@ -191,6 +192,11 @@ def plan_of(made: Any) -> Plan:  # noqa: ANN401 -- what a user's factory returns
             "model, inputs, loss, optimizer, autocast; model is a torch.nn.Module",
             "def build(batch): return model, (torch.randn(batch, 512),)",
         )
+    if plan.autocast not in AUTOCASTS:
+        raise UsageError(
+            f"autocast is {plan.autocast!r}, and neither 'bf16' nor 'fp16' nor None",
+            'def build(batch): return {"model": ..., "inputs": ..., "autocast": "bf16"}',
+        )
     given: Any = plan.inputs  # a single tensor is forgiven
     inputs = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     return Plan(plan.model, inputs, plan.loss, plan.optimizer, plan.autocast)
@@ -284,7 +290,7 @@ def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]: 
     else:
         with autocast_like_cuda(dtype):
             out = plan.model(*plan.inputs)
-    loss = plan.loss(out) if plan.loss else out.float().pow(2).mean()
+    loss = plan.loss(out) if plan.loss else _loss_of(out)
     loss.backward()
     grads = [each.grad for each in plan.model.parameters() if each.grad is not None]
     owners: dict[int | None, str] = {ledger.number_of(grad): "gradients" for grad in grads}
@@ -293,6 +299,15 @@ def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]: 
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     return owners
+
+
+def _loss_of(out: Any) -> Any:  # noqa: ANN401 -- torch's
+    if not hasattr(out, "float"):
+        raise UsageError(
+            f"the model returns {type(out).__name__} and no tensor, and the factory no loss",
+            "def build(batch): return model, inputs, lambda out: out.loss",
+        )
+    return out.float().pow(2).mean()
 
 
 def _owners(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]:  # noqa: ANN401 -- torch's

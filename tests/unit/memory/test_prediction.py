@@ -93,6 +93,14 @@ def takes_nothing():
     return nn.Linear(4, 4), (torch.randn(2, 4),)
 
 
+def returns_a_dict(batch):
+    class Named(nn.Linear):
+        def forward(self, x):
+            return {"logits": super().forward(x)}
+
+    return Named(4, 4), (torch.randn(batch, 4),)
+
+
 def does_not_fit(batch):
     return nn.Linear(4, 4), (torch.randn(batch, 5),)
 
@@ -274,6 +282,19 @@ def test_what_a_factory_may_return():
 def test_what_else_a_factory_returns_is_a_mistake_of_usage(made):
     with pytest.raises(UsageError, match="returns neither"):
         plan_of(made)
+
+
+def test_an_autocast_that_is_none_is_not_taken_for_fp32():
+    from torch import bfloat16, nn
+
+    with pytest.raises(UsageError, match="neither 'bf16' nor 'fp16'"):
+        plan_of({"model": nn.Identity(), "inputs": 3, "autocast": bfloat16})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_output_that_is_no_tensor_needs_a_loss(model):
+    with pytest.raises(UsageError, match="returns dict and no tensor"):
+        predict("study:returns_a_dict", 2)
 
 
 @pytest.mark.filterwarnings("ignore")
