@@ -1,6 +1,10 @@
 """``boundby memory`` as a process: what comes out where, and with which exit code."""
 
+import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -75,6 +79,99 @@ def test_mistakes_have_a_code_and_a_hint(boundby, arguments, code, said):
     assert "hint: " in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("mode", "option"),
+    [
+        (["--model", "train:build"], ["a.pickle"]),
+        (["--model", "train:build"], ["--expect", "leak"]),
+        (["--model", "train:build"], ["--perfetto", "curves.json"]),
+        (["--model", "train:build"], ["--device", "0"]),
+        (["--model", "train:build"], ["--compare"]),
+        (["--compare", "a.pickle", "b.pickle"], ["--expect", "leak"]),
+        (["--compare", "a.pickle", "b.pickle"], ["--perfetto", "curves.json"]),
+        (["--compare", "a.pickle", "b.pickle"], ["--capacity", "24"]),
+        (["--compare", "a.pickle", "b.pickle"], ["--map"]),
+        (["a.pickle"], ["--batch", "8"]),
+    ],
+)
+def test_what_would_change_nothing_is_not_passed_over(boundby, mode, option):
+    done = boundby("memory", *mode, *option)
+    name = option[0] if option[0].startswith("-") else "SNAPSHOT"
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{name} does nothing with")
+    assert "\n\nhint: " in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--map"], ["--device", "0"], ["--capacity", "24"]])
+def test_what_only_a_snapshot_has_is_not_asked_of_a_text(boundby, option):
+    done = boundby("memory", "-", *option, input=OOM)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{option[0]} does nothing with a text: stdin")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(["--capacity", "1e300", "a"], "is not in the range", id="capacity"),
+        pytest.param(["--max-gib", "1e300", "a"], "is not in the range", id="limit"),
+        pytest.param(["a", "--perfetto", "-"], "stdout holds the report", id="curves-to-stdout"),
+    ],
+)
+def test_amounts_and_places_that_cannot_be_are_usage(boundby, arguments, said):
+    done = boundby("memory", *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--compare", REAL / "healthy.pickle.gz")])
+def test_what_is_no_file_is_told_as_what_it_is(boundby, tmp_path, options):
+    pipe = tmp_path / "pipe.pickle"
+    os.mkfifo(pipe)
+
+    for place, said in ((tmp_path, "a folder"), (pipe, "a pipe"), (tmp_path / "x", "no such file")):
+        done = boundby("memory", *options, place)
+        assert (done.returncode, done.stdout) == (125, "")
+        assert done.stderr.startswith(f"{place}: {said}")
+
+
+def test_a_log_may_be_packed_or_written_by_windows(boundby, tmp_path):
+    for name, raw in (
+        ("train.log.gz", gzip.compress(OOM.encode())),
+        ("train.log", b"\xff\xfe" + OOM.encode("utf-16-le")),
+    ):
+        (tmp_path / name).write_bytes(raw)
+        assert boundby("memory", tmp_path / name).stdout.startswith("verdict    really-full")
+
+
+def test_a_snapshot_on_stdin_is_told_as_one():
+    command = [sys.executable, "-m", "boundby", "memory", "-"]
+    raw = (REAL / "healthy.pickle.gz").read_bytes()
+    done = subprocess.run(command, input=raw, capture_output=True, check=False)
+
+    assert (done.returncode, done.stdout) == (125, b"")
+    assert done.stderr.startswith(b"stdin holds a snapshot")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_a_report_is_as_wide_as_what_it_goes_to(name, width):
+    from boundby.memory.diagnose import diagnose
+    from boundby.read.memory_snapshot import read_snapshot
+    from boundby.report.memory_text import Pictures, render
+    from boundby.report.terminal import Look
+
+    found = diagnose(read_snapshot(REAL / name))
+    code = {row.strip() for remedy in found.prescriptions for row in remedy.how.splitlines()}
+    lines = render(found, Look(width=width), Pictures(map=True)).splitlines()
+    own = [line for line in lines if line.strip() not in code and "boundby memory " not in line]
+
+    assert [line for line in own if len(line) > width] == []
+    assert not any("; fits ..." in line for line in own)
+
+
 def test_an_expected_class_that_is_not_met_fails(boundby):
     path = REAL / "healthy.pickle.gz"
 
@@ -97,6 +194,7 @@ def test_two_snapshots_compared_by_line(boundby):
     document = json.loads(done.stdout)
 
     assert document["before"]["class"] == "healthy"
+    assert document["after"]["device"] == 0
     assert document["lines"][0]["difference_bytes"] > 50 << 20
     assert "verdict    healthy -> leak" in boundby("memory", "--compare", *paths).stdout
 
@@ -150,9 +248,6 @@ def test_every_remedy_can_be_explained():
 
 
 def test_no_torch_is_loaded_for_a_snapshot(boundby):
-    import subprocess
-    import sys
-
     code = (
         "import sys\nfrom boundby.cli import main\n"
         f"main(['memory', {str(REAL / 'healthy.pickle.gz')!r}])\n"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.numbers import POSITIVE
+from boundby.cli.numbers import Finite
 from boundby.cli.output import Output, output_options
 from boundby.errors import UsageError
 
 GIB = 1 << 30
-STDIN = "-"
+MOST_GIB = 1 << 20
+"""A PiB: no device and no snapshot has as much."""
+AMOUNT = Finite(min=0, min_open=True, max=MOST_GIB)
 CLASSES = (
     "really-full", "fragmentation", "leak", "transient-peak", "reserved-elsewhere",
     "request-too-large", "healthy", "undecided",
@@ -34,7 +36,7 @@ TIME_CLASSES = (
 @click.option("--device", type=click.IntRange(min=0), metavar="N", help="Which device of the file.")
 @click.option(
     "--capacity",
-    type=POSITIVE,
+    type=AMOUNT,
     metavar="GIB",
     help="Memory of the device, where the file cannot tell.",
 )
@@ -42,14 +44,16 @@ TIME_CLASSES = (
     "--names",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Pointers of parameters, gradients and states, by the program.",
+    help="Pointers that boundby run --snapshot writes (those beside SNAPSHOT).",
 )
 @click.option("--map", "wants_map", is_flag=True, help="Draw the segments.")
-@click.option("--compare", "compares", is_flag=True, help="Compare two snapshots by line.")
+@click.option(
+    "--compare", "compares", is_flag=True, help="Compare two snapshots by line at their peaks."
+)
 @click.option("--perfetto", metavar="FILE", help="Write the curves as counters for Perfetto.")
 @click.option(
     "--max-gib",
-    type=POSITIVE,
+    type=AMOUNT,
     metavar="GIB",
     help="Largest unpacked snapshot to open (2).",
 )
@@ -62,9 +66,7 @@ TIME_CLASSES = (
 @click.option(
     "--model", metavar="MODULE:FACTORY", help="Predict the peak of a step, without a device."
 )
-@click.option(
-    "--batch", type=click.IntRange(min=1), default=1, metavar="B", help="Batch for --model."
-)
+@click.option("--batch", type=click.IntRange(min=1), metavar="B", help="Batch for --model (1).")
 @click.option(
     "--time-class",
     metavar="CLASS",
@@ -86,7 +88,7 @@ def command(
     max_gib: float | None,
     expect: str | None,
     model: str | None,
-    batch: int,
+    batch: int | None,
     time_class: str | None,
     trace: str | None,
 ) -> int:
@@ -95,19 +97,28 @@ def command(
     SNAPSHOT is what torch.cuda.memory._dump_snapshot writes (.pickle, .pickle.gz); it is opened
     without running any code in it. LOG is a text with an out-of-memory message, - is stdin.
 
-    --model calls FACTORY, which returns (step, tensors) or a module with its inputs, and predicts
-    the peak of one training step with tensors that hold no data.
+    --model calls FACTORY with the batch, which returns (model, inputs), (model, inputs, loss) or a
+    dict of these, and predicts the peak of one training step with tensors that hold no data.
     """
     from boundby.cli import memory_answers as run
     from boundby.cli.answer import one_picture
 
+    run.refuse_idle(
+        "--model" if model else "--compare" if compares else None,
+        {
+            "SNAPSHOT": paths, "--device": device is not None, "--capacity": capacity,
+            "--names": names, "--map": wants_map, "--compare": compares, "--perfetto": perfetto,
+            "--max-gib": max_gib, "--expect": expect, "--batch": batch,
+            "--time-class": time_class, "--trace": trace,
+        },
+    )  # fmt: skip
     run.keep_files_apart(output, perfetto, (*paths, names, trace))
     room = None if capacity is None else int(capacity * GIB)
     pace, score_sizes = run.told_by(time_class, trace)
     if model is not None:
         if output.form == "perfetto":
             raise UsageError("--model has no timeline to write", "use .json or .html")
-        return run.predict_model(model, batch, room, pace, output)
+        return run.predict_model(model, batch or 1, room, pace, output)
     if compares and output.form == "perfetto":
         raise UsageError("--compare has no timeline to write", "use .json or .html")
     limit = None if max_gib is None else int(max_gib * GIB)

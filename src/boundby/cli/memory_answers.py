@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from boundby.cli.output import STDOUT, Output, keep_apart, refuse_existing
 from boundby.cli.progress import reading
 from boundby.errors import CannotTellError, GateError, UnreadableError, UsageError
+from boundby.read.stream import GZIP_MAGIC, PIECE_BYTES, Pieces, regular_file
 from boundby.report.sanitize import visible
 from boundby.report.terminal import Look, look_at
 
@@ -26,6 +27,24 @@ LONGEST_LOG = 1 << 29
 PICKLE_NAMES = (".pickle", ".pkl", ".pickle.gz", ".pkl.gz")
 PICKLED = (b"\x80", b"PK\x03\x04")
 NAME_OF_STDIN = "stdin"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How a text begins that a shell of Windows wrote."""
+IDLE: dict[str | None, frozenset[str]] = {
+    "--model": frozenset(
+        {
+            "SNAPSHOT", "--device", "--names", "--map", "--compare", "--perfetto", "--max-gib",
+            "--expect",
+        }
+    ),
+    "--compare": frozenset(
+        {
+            "--capacity", "--names", "--map", "--perfetto", "--expect", "--batch", "--time-class",
+            "--trace",
+        }
+    ),
+    None: frozenset({"--batch"}),
+}  # fmt: skip
+"""What would change nothing, by what is asked for: a prediction, a comparison, a diagnosis."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +77,8 @@ def answer(path: str, request: Request, output: Output, *, one_of_many: bool) ->
 
 def _diagnose(path: str, request: Request) -> MemoryDiagnosis | TextDiagnosis:
     if path == STDOUT:
-        return _diagnose_text(sys.stdin.buffer.read(LONGEST_LOG), NAME_OF_STDIN, request.pace)
-    file = Path(path)
-    if not file.is_file():
-        raise UnreadableError(f"{path}: no such file", "boundby memory --help")
+        return _diagnose_text(_stdin(), NAME_OF_STDIN, request)
+    file = regular_file(Path(path), "boundby memory --help")
     if _is_snapshot(file):
         from boundby.memory.diagnose import diagnose
         from boundby.memory.pointers import read_pointers
@@ -79,11 +96,31 @@ def _diagnose(path: str, request: Request) -> MemoryDiagnosis | TextDiagnosis:
             pace=request.pace,
             score_sizes=request.score_sizes,
         )
+    return _diagnose_text(_start_of(file, LONGEST_LOG), path, request)
+
+
+def _stdin() -> bytes:
+    raw = sys.stdin.buffer.read(LONGEST_LOG)
+    if raw.startswith((*PICKLED, GZIP_MAGIC)):
+        raise UnreadableError(
+            "stdin holds a snapshot or a packed file, and only text is read from there",
+            "save it to a file: boundby memory memory.pickle",
+        )
+    return raw
+
+
+def _start_of(file: Path, most: int) -> bytes:
+    """So many bytes of a file, unpacked where it is gzip."""
+    parts, total = [], 0
     try:
-        with file.open("rb") as log:
-            return _diagnose_text(log.read(LONGEST_LOG), path, request.pace)
+        for piece in Pieces(file, min(most, PIECE_BYTES)):
+            parts.append(piece)
+            total += len(piece)
+            if total >= most:
+                break
     except OSError as error:
-        raise UnreadableError(f"{path}: cannot read: {error.strerror}") from error
+        raise UnreadableError(f"{file}: cannot read: {error.strerror}") from error
+    return b"".join(parts)[:most]
 
 
 def _read(file: Path, max_bytes: int | None) -> Any:  # noqa: ANN401 -- a Snapshot, imported late
@@ -95,27 +132,30 @@ def _read(file: Path, max_bytes: int | None) -> Any:  # noqa: ANN401 -- a Snapsh
 
 def _is_snapshot(file: Path) -> bool:
     """By its first bytes, decompressed; a pickle of an old protocol by its name."""
-    from boundby.read.stream import Pieces
-
-    try:
-        start = next(iter(Pieces(file, 64)), b"")
-    except OSError as error:
-        raise UnreadableError(f"{file}: cannot read: {error.strerror}") from error
+    start = _start_of(file, 64)
     return start.startswith(PICKLED) or file.name.endswith(PICKLE_NAMES)
 
 
-def _diagnose_text(raw: bytes, name: str, pace: Pace | None) -> TextDiagnosis:
+def _diagnose_text(raw: bytes, name: str, request: Request) -> TextDiagnosis:
     from boundby.memory.message import diagnose_text
     from boundby.read.oom_message import read_oom_messages
 
-    text = raw.decode("utf-8", "replace")
+    text = raw.decode("utf-16" if raw.startswith(UTF_16) else "utf-8", "replace")
     messages = read_oom_messages(text)
     if not messages:
         raise CannotTellError(
             f"{name} holds neither a snapshot nor an out-of-memory message",
             "give a snapshot, or a log with the whole message of the error",
         )
-    return diagnose_text(messages, text, pace)
+    for option, value in (
+        ("--device", request.device),
+        ("--capacity", request.capacity),
+        ("--names", request.names),
+        ("--map", request.wants_map or None),
+    ):
+        if value is not None:
+            raise UsageError(f"{option} does nothing with a text: {name}", "give a snapshot")
+    return diagnose_text(messages, text, request.pace)
 
 
 def _report(
@@ -171,12 +211,24 @@ def drawing(output: Output, target: str) -> Output:
     return replace(output, form="perfetto", path=Path(target), option="--perfetto")
 
 
+def refuse_idle(mode: str | None, given: Mapping[str, object]) -> None:
+    """Raise UsageError where something is given that would be passed over."""
+    passed_over = [name for name, value in given.items() if value and name in IDLE[mode]]
+    if passed_over:
+        raise UsageError(
+            f"{passed_over[0]} does nothing {f'with {mode}' if mode else 'without --model'}",
+            "leave one of them out" if mode else "boundby memory --model train:build --batch 64",
+        )
+
+
 def keep_files_apart(output: Output, perfetto: str | None, read: Iterable[str | None]) -> None:
     """Refuse, before any work, to write over what is read, or two results into one file."""
     inputs = [each for each in read if each is not None and each != STDOUT]
     keep_apart(output, inputs)
     if perfetto is None:
         return
+    if perfetto == STDOUT:
+        raise UsageError("--perfetto -: stdout holds the report", "name a file")
     curves = drawing(output, perfetto)
     keep_apart(curves, inputs)
     if output.path is not None and output.path.resolve() == Path(perfetto).resolve():

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from boundby.memory.case import Case
 from boundby.memory.facts import GIB, MIB
+from boundby.memory.history import History
 from boundby.memory.verdicts import Strength, Verdict, undecided
+from boundby.read.snapshot_types import Action
 
 FULL_SHARE = 0.9
 """Used of reserved above which an allowance is filled by the program itself."""
@@ -26,6 +28,13 @@ TELLING_BYTES = 64 * MIB
 NEGLIGIBLE_SHARE = 0.1
 """Of the device: a peak below this is no concern, whatever makes it."""
 
+MOST_BYTES = 1 << 46
+"""64 TiB: no device has as much, and no process reserves as much of several."""
+SMALLEST_DEVICE = 4 * GIB
+LARGEST_DEVICE = 288 * GIB
+"""The smallest and the largest device sold for training today. A process that sees less than the
+first shares its device; a request above the second fits none."""
+
 FEW_EVENTS = 10
 MOST_CONTRADICTIONS = 0.05
 
@@ -40,9 +49,19 @@ def decide(case: Case) -> Verdict:
             "The history contradicts itself (frees without allocations): it was cut or mixed.",
             ("memory-contradictions",),
         )
+    if max(abs(case.peak.live), *_extremes(case.history)) > MOST_BYTES:
+        return undecided(
+            "It tells of more memory than any device has: its sizes or addresses are wrong.",
+            ("memory-peak", "memory-reserved"),
+        )
     rules = WITH_REFUSAL if case.refusal else WITHOUT_REFUSAL
     found = (rule(case) for rule in rules)
     return next(verdict for verdict in found if verdict is not None)
+
+
+def _extremes(history: History) -> tuple[int, ...]:
+    curves = history.live_curve, history.reserved_curve
+    return tuple(abs(int(end)) for curve in curves for end in (curve.min(), curve.max()))
 
 
 def _pieces(case: Case) -> Verdict | None:
@@ -67,9 +86,11 @@ def _too_large(case: Case) -> Verdict | None:
     if case.capacity is not None:
         too_large = size > case.capacity
         return Verdict("request-too-large", None, "strong", facts) if too_large else None
-    if case.visible is not None and size > case.visible:
-        return Verdict("request-too-large", None, "moderate", facts)
-    return None
+    if case.visible is None or size <= case.visible:
+        return None
+    if case.visible < SMALLEST_DEVICE and size <= LARGEST_DEVICE:
+        return Verdict("reserved-elsewhere", "other-process", "weak", facts)
+    return Verdict("request-too-large", None, "moderate", facts)
 
 
 def _elsewhere(case: Case) -> Verdict | None:
@@ -111,7 +132,7 @@ def _full(case: Case) -> Verdict:
 
 
 def _no_history(case: Case) -> Verdict | None:
-    if len(case.history.events) >= FEW_EVENTS:
+    if int((case.history.events.action < Action.SNAPSHOT).sum()) >= FEW_EVENTS:
         return None
     return undecided(
         "The snapshot holds no history of the allocator: what is in use now says neither what "
@@ -156,10 +177,8 @@ def _peak(case: Case) -> Verdict | None:
 
 
 def _healthy(case: Case) -> Verdict:
-    enough, some = 5, 3
-    steps = len(case.steps)
     facts = ("memory-peak", "memory-transient", "memory-growth", "memory-avoidable-segments")
-    return Verdict("healthy", None, _graded(steps, enough, some), facts)
+    return Verdict("healthy", None, "strong" if case.growth.is_tested else "weak", facts)
 
 
 def _graded(value: float, strong: float, moderate: float) -> Strength:

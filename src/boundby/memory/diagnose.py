@@ -161,6 +161,16 @@ def _quality(case: Case) -> tuple[Quality, ...]:
                 "The history holds no stacks: no line can be named. Record with stacks='all'.",
             )
         )
+    if history.live_curve.max() > history.reserved_curve.max():
+        found.append(
+            Quality(
+                "memory-segments-missing",
+                "warning",
+                1,
+                "More is in use than is reserved: the file lacks segments, and what is said about "
+                "reserved memory is too low.",
+            )
+        )
     if history.contradictions:
         found.append(
             Quality(

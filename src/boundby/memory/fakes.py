@@ -5,6 +5,7 @@ The only place in the package that runs torch to analyse; torch is imported when
 
 from __future__ import annotations
 
+import logging
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -179,11 +180,24 @@ def fake_world(ledger: Ledger) -> Iterator[None]:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with ExitStack() as stack:
+        stack.enter_context(_quiet())
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
         stack.enter_context(without_device())
         stack.enter_context(tracker(ledger))
         stack.enter_context(_moved_by_replacement())
         yield
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What torch logs of an exception is left out; who catches it tells it in a line."""
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    before = log.disabled
+    log.disabled = True
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 @contextmanager

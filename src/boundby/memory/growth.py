@@ -9,7 +9,7 @@ import numpy as np
 from boundby.memory.facts import MIB
 from boundby.memory.history import History
 from boundby.memory.stacks import Origin, Phase, Stacks, Trait
-from boundby.memory.steps import Steps
+from boundby.memory.steps import BY_STACKS, Steps
 from boundby.memory.trend import LEAST, Trend, trend
 from boundby.read.recording import Ints
 
@@ -60,13 +60,21 @@ class Growth:
     total: int
     cause: str | None
 
+    @property
+    def is_tested(self) -> bool:
+        """Whether there were enough steps to say that nothing grows."""
+        return self.steps >= LEAST
+
     def is_leak(self, peak: int) -> bool:
         """Whether it is large enough to matter."""
         return self.total >= max(LEAST_BYTES, LEAST_SHARE * peak)
 
 
 def find_growth(history: History, steps: Steps, stacks: Stacks) -> Growth:
-    """Test every stack over the steps but the first, which warms up."""
+    """Test every stack over the steps but the first, which warms up.
+
+    Steps by stacks may be the layers of one pass, which rise and fall back as a collector has it.
+    """
     marks = steps.marks[1:]
     if len(marks) < LEAST:
         return Growth((), len(marks), 0, None)
@@ -75,7 +83,7 @@ def find_growth(history: History, steps: Steps, stacks: Stacks) -> Growth:
         _growing(stacks.origin(stack), series, counts, found, largest)
         for stack, series, counts, largest in _candidates(history, marks, stacks)
         if ((found := trend(series)).rises and whole.slope > 0)
-        or (found.is_sawtooth and whole.is_sawtooth)
+        or (found.is_sawtooth and whole.is_sawtooth and steps.source != BY_STACKS)
     ]
     rows.sort(key=lambda row: -row.total)
     rising = tuple(row for row in rows if not row.is_sawtooth) or tuple(rows)

@@ -111,7 +111,8 @@ def segment_map(history: History, moment: int) -> SegmentMap:
     largest = largest[np.argsort(ranges.address[largest])]
     rows = []
     for row in largest.tolist():
-        low, high = int(ranges.address[row]), int(ranges.address[row] + ranges.size[row])
+        low = int(ranges.address[row])
+        high = low + int(ranges.size[row])
         first, last = np.searchsorted(address, (low, high))
         inside = tuple(
             (int(a) - low, min(int(s), high - int(a)))

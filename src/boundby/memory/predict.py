@@ -42,6 +42,7 @@ COMPILED_LOW, COMPILED_HIGH = 0.4, 1.0
 an H200: 8175 MiB compiled for 17740 eager, which is 0.44 of its activations; 7791 for 8183 with
 fused attention."""
 
+AUTOCASTS = (None, "bf16", "fp16")
 CARDS = ((24, "24 GiB"), (40, "40 GiB"), (80, "80 GiB"), (140, "H200"))
 GIB = 1 << 30
 
@@ -152,7 +153,7 @@ def predict_plan(factory: Callable[[int], Any], batch: int, every: int = 0) -> S
 
 def _factory(target: str) -> Callable[[int], Any]:
     module_name, _, name = target.partition(":")
-    if "" in (module_name, name):
+    if not all(part.isidentifier() for part in (*module_name.split("."), name)):
         raise UsageError(f"--model {target}: not of the form module:factory", "--model train:build")
     if importlib.util.find_spec("torch") is None:
         raise CannotTellError(
@@ -183,12 +184,19 @@ def plan_of(made: Any) -> Plan:  # noqa: ANN401 -- what a user's factory returns
         return made
     try:
         plan = Plan(**made) if isinstance(made, dict) else Plan(*made)
-    except TypeError as error:
+    except TypeError:
+        plan = None
+    if plan is None or not hasattr(plan.model, "named_modules"):
         raise UsageError(
             "the factory returns neither (model, inputs), (model, inputs, loss) nor a dict of "
-            "model, inputs, loss, optimizer, autocast",
+            "model, inputs, loss, optimizer, autocast; model is a torch.nn.Module",
             "def build(batch): return model, (torch.randn(batch, 512),)",
-        ) from error
+        )
+    if plan.autocast not in AUTOCASTS:
+        raise UsageError(
+            f"autocast is {plan.autocast!r}, and neither 'bf16' nor 'fp16' nor None",
+            'def build(batch): return {"model": ..., "inputs": ..., "autocast": "bf16"}',
+        )
     given: Any = plan.inputs  # a single tensor is forgiven
     inputs = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     return Plan(plan.model, inputs, plan.loss, plan.optimizer, plan.autocast)
@@ -213,9 +221,11 @@ class Measured:
 def _measure(factory: Callable[[int], Any], batch: int, every: int = 0) -> Measured:
     """The second step's peak, and what the model is like."""
     ledger = Ledger()
+    at_work = "the factory"
     try:
         with fake_world(ledger):
             plan = plan_of(factory(batch))
+            at_work = "a step of the model"
             blocks = _blocks(plan.model)
             for number, block in enumerate(blocks if every else []):
                 if every in (1, SELECTIVE) or number % every:
@@ -226,10 +236,20 @@ def _measure(factory: Callable[[int], Any], batch: int, every: int = 0) -> Measu
     except (UsageError, CannotTellError):
         raise
     except Exception as error:  # whatever the user's model raises on tensors without data
-        raise CannotTellError(
-            f"the model cannot run on shapes alone: {type(error).__name__}: {_first_line(error)}",
+        raise _told(at_work, error) from error
+
+
+def _told(at_work: str, error: Exception) -> CannotTellError:
+    said = f"{type(error).__name__}: {_first_line(error)}"
+    if type(error).__module__.startswith("torch._subclasses"):
+        return CannotTellError(
+            f"{at_work} cannot run on shapes alone: {said}",
             "values must not be read (item(), boolean masks); record a snapshot instead",
-        ) from error
+        )
+    return CannotTellError(
+        f"{at_work} raised {said}",
+        "where it runs without boundby, it needs more than shapes: record a snapshot instead",
+    )
 
 
 def _cache(plan: Plan) -> int | None:
@@ -270,7 +290,7 @@ def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]: 
     else:
         with autocast_like_cuda(dtype):
             out = plan.model(*plan.inputs)
-    loss = plan.loss(out) if plan.loss else out.float().pow(2).mean()
+    loss = plan.loss(out) if plan.loss else _loss_of(out)
     loss.backward()
     grads = [each.grad for each in plan.model.parameters() if each.grad is not None]
     owners: dict[int | None, str] = {ledger.number_of(grad): "gradients" for grad in grads}
@@ -279,6 +299,15 @@ def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]: 
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     return owners
+
+
+def _loss_of(out: Any) -> Any:  # noqa: ANN401 -- torch's
+    if not hasattr(out, "float"):
+        raise UsageError(
+            f"the model returns {type(out).__name__} and no tensor, and the factory no loss",
+            "def build(batch): return model, inputs, lambda out: out.loss",
+        )
+    return out.float().pow(2).mean()
 
 
 def _owners(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]:  # noqa: ANN401 -- torch's

@@ -38,6 +38,8 @@ OPTIMIZER_RANGE = "Optimizer.step"
 RANGES = (("ProfilerStep", True), (OPTIMIZER_RANGE, False), ("enumerate(DataLoader)", True))
 """Names of ranges that come once a step, and whether the step begins at their start."""
 
+BY_STACKS = "repeating stacks"
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -135,7 +137,7 @@ def _by_counts(history: History) -> Steps:
         for code in np.flatnonzero((counts == count) & (unique != NONE)).tolist():
             marks = rows[codes == code]
             if _covers(marks, history) and _frees(marks, history) and _is_even(marks):
-                return Steps(marks.astype(np.int64), "repeating stacks")
+                return Steps(marks.astype(np.int64), BY_STACKS)
     return NO_STEPS
 
 

@@ -27,6 +27,7 @@ from boundby.read.snapshot_types import (
     Snapshot,
 )
 from boundby.read.snapshot_wire import Columns, Refusal, Wire, decode
+from boundby.read.stream import regular_file
 from boundby.read.wording import counted
 
 RECORD_HINT = (
@@ -67,8 +68,7 @@ def read_snapshot(path: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Snapshot
     Raises:
         UnreadableError: The file is missing, damaged, hostile, too large or no snapshot.
     """
-    if not path.is_file():
-        raise UnreadableError(f"{path}: no such file", RECORD_HINT)
+    regular_file(path, RECORD_HINT)
     message = _ask_child(path, max_bytes)
     if isinstance(message, Refusal):
         raise UnreadableError(f"{path} is no memory snapshot: {message.reason}", _hint(message))

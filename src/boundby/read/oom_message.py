@@ -2,7 +2,8 @@
 
 By the text and never by a version: forks and containers mix them. Templates of 21 families are
 known (CUDA of torch 0.3 to 2.13, HIP, XPU, NPU, MPS, CPU, drivers, loader workers). Prefixes of
-loggers and ranks, boxes of rich and hard wraps are removed first; what is missing stays None.
+loggers and ranks, boxes of rich and hard wraps are removed first; what is missing stays None. A
+prefix that no pattern knows is told by its repetition: what each line of a message begins with.
 """
 
 from __future__ import annotations
@@ -40,9 +41,15 @@ LONGEST = 4000
 """Characters of a message that are looked at after its start."""
 
 LONGEST_LINES = 30
+START_LINES = 4
+"""Over so many lines the first words of a message are broken in the narrowest logs."""
+
+SPACES = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))
+"""Spaces that do not break, as pages of the web have them."""
+TOKEN = re.compile(r"[^\W\d_]+|\d+|.", re.DOTALL)
 
 ANCHORS = re.compile(
-    r"(?P<backend>CUDA|HIP|XPU|NPU|MPS backend|MUSA|MLU|HPU|GPU) out of memory(?=[\s.(])"
+    r"(?P<backend>CUDA|HIP|XPU|NPU|MPS backend|MUSA|MLU|HPU|GPU) out of memory(?=[\s.(]|$)"
     r"|Tried to allocate \d"
     r"|THCudaCheck FAIL[^\n]*out of memory|cuda runtime error \(2\)\s*:\s*out of memory"
     r"|CUDA(?: driver)? error:\s*out of memory|HIP error:\s*out of memory|cudaErrorMemoryAllocation"
@@ -56,12 +63,19 @@ ANCHORS = re.compile(
     re.IGNORECASE,
 )
 WORDS = (
-    "out of", "allocate", "allocation", "alloc_", "killed", "oom-kill", "exitcode",
+    "out of", "allocate", "memoryallocation", "alloc_", "cpualloc", "killed", "oom-kill",
+    "exitcode", "thcudacheck", "terminated with",
     *(f"{word}{between}{code}" for word in ("code", "status") for between in (" ", ": ", "=")
       for code in ("-9", "137")),
 )  # fmt: skip
 """A line without any of these starts no message, unless the next one goes on with it. Plain words:
 looking for them is twenty times faster than for a pattern, and a log may be long."""
+MUST_FOLLOW = {
+    "out of": re.compile(r"[^\S\n]*(?:\x1b|[|\u2502]|m(?:e(?:m(?:o(?:ry?)?)?)?)?(?!\w)|\n|$)"),
+    "allocate": re.compile(r"(?!\w)"),
+}
+"""What comes after a word that logs without any message are full of: how far a run has come, how
+much is allocated."""
 
 CONTINUES = re.compile(
     r"Tried to allocate|already allocated|total capac|is free|in use|allowed|allocated by|reserved|"
@@ -69,7 +83,14 @@ CONTINUES = re.compile(
     r"MiB|GiB|KiB|bytes|empty_cache|private pool|shared pool|WATERMARK",
     re.IGNORECASE,
 )
+NO_PART = re.compile(
+    r"^\s*(?:Traceback|File \"|raise |During handling|The above exception)"
+    r"|[a-z](?:Error|Exception):"
+)
+"""What ends a message: the frames of a traceback, the class of the next exception."""
 NEXT_MESSAGE = re.compile(r"out of memory\b", re.IGNORECASE)
+BODY = re.compile(rf"[\w.]*[a-z](?:Error|Exception)\b|(?i:{ANCHORS.pattern})")
+"""Where a message itself begins on its line, after whatever stands before it."""
 
 
 def _field(pattern: str) -> re.Pattern[str]:
@@ -151,14 +172,15 @@ class OomMessage:
 def read_oom_messages(text: str) -> list[OomMessage]:
     """All messages in a text, in order; repeats of the same are counted once."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.isascii():
+        text = text.translate(SPACES)
     raw = text.split("\n")
     found: list[OomMessage] = []
     after = 0
     for number in _candidates(text):
-        lines = [_plain(line) for line in raw[number : number + LONGEST_LINES]]
-        if number < after or not _starts(lines):
+        if number < after or not _starts(_plain(raw[number : number + START_LINES])):
             continue
-        body = _message(lines)
+        body = _message(_plain(raw[number : number + LONGEST_LINES]))
         rank = NUMBER_OF_RANK.search(raw[number])
         _add(found, replace(_best(body), line=number + 1, rank=_rank(rank)))
         after = number + len(body)
@@ -170,9 +192,11 @@ def _candidates(text: str) -> list[int]:
     low = text.lower()
     found: set[int] = set()
     for word in WORDS:
+        follows = MUST_FOLLOW.get(word)
         at = low.find(word)
         while at >= 0:
-            found.add(at)
+            if follows is None or follows.match(low, at + len(word)):
+                found.add(at)
             at = low.find(word, at + 1)
     lines: set[int] = set()
     line = before = 0
@@ -187,14 +211,44 @@ def _rank(found: re.Match[str] | None) -> int | None:
     return int(found[1] or found[2]) if found else None
 
 
-def _plain(line: str) -> str:
-    """A line without colours, boxes and what launchers and loggers put before it."""
-    if not line.isascii() or "|" in line or "\x1b" in line:
-        line = BOX.sub(" ", ANSI.sub("", line))
-    return _bare(line)
+def _plain(lines: list[str]) -> list[str]:
+    """Lines without colours, boxes and what launchers and loggers put before each."""
+    uncoloured = [ANSI.sub("", line) if "\x1b" in line else line for line in lines]
+    return [_bare(line) for line in _unprefixed(uncoloured)]
+
+
+def _unprefixed(lines: list[str]) -> list[str]:
+    """Lines without what all begin with, numbers aside, up to where the first tells something."""
+    first, rest = lines[0], lines[1:]
+    body = BODY.search(first)
+    tokens = TOKEN.findall(first[: body.start()] if body else first)
+    cut = [_shared(tokens, line) for line in rest]
+    most = max(cut[:1], default=0)
+    return [
+        first,
+        *(line[at:] if at and most else line for at, line in zip(cut, rest, strict=True)),
+    ]
+
+
+def _shared(tokens: list[str], line: str) -> int:
+    """Characters at the start of a line that are these tokens, but for the value of numbers.
+
+    Up to the last that is no word: one that the message itself begins with stays whole.
+    """
+    at = end = 0
+    for token in tokens:
+        found = TOKEN.match(line, at)
+        if found is None or not (found[0] == token or (found[0] + token).isdigit()):
+            break
+        at = found.end()
+        if not token[0].isalnum():
+            end = at
+    return end
 
 
 def _bare(line: str) -> str:
+    if not line.isascii() or "|" in line:
+        line = BOX.sub(" ", line)
     while (found := PREFIX.match(line)) and found.end() > 0:
         line = line[found.end() :]
     return line
@@ -202,12 +256,17 @@ def _bare(line: str) -> str:
 
 def _starts(lines: list[str]) -> bool:
     """Whether a message starts on the first line; its first words may run over into the next."""
-    line, after = lines[0], lines[1] if len(lines) > 1 else ""
+    line = lines[0]
     if ANCHORS.search(line):
         return True
-    for pair in (line + after, f"{line.rstrip()} {after.lstrip()}"):
-        across = ANCHORS.search(pair)
-        if across and across.start() < len(line.rstrip()) < across.end():
+    return any(_starts_across(lines[:count]) for count in range(2, len(lines) + 1))
+
+
+def _starts_across(lines: list[str]) -> bool:
+    end = len(lines[0].rstrip())
+    for text in ("".join(lines), " ".join([lines[0].rstrip(), *map(str.strip, lines[1:])])):
+        across = ANCHORS.search(text)
+        if across and across.start() < end < across.end():
             return True
     return False
 
@@ -232,7 +291,7 @@ def _is_half(taken: list[str], line: str) -> bool:
 
 def _goes_on(before: str, line: str) -> bool:
     """Whether a line continues a wrapped message: it speaks of memory, or a word was broken off."""
-    if re.match(r"\s*(?:Traceback|File \"|raise |During handling|The above exception)", line):
+    if NO_PART.search(line):
         return False
     return bool(CONTINUES.search(line)) or (not re.search(r"[.)]\s*$", before) and len(line) < 200)  # noqa: PLR2004 -- prose
 
@@ -256,7 +315,8 @@ def _best(lines: list[str]) -> OomMessage:
 
 def _fields_found(message: OomMessage) -> int:
     known = sum(getattr(message, name) is not None for name in FIELDS)
-    return known + len(message.others) + (message.gpu is not None) + message.advises_expandable
+    told = (message.gpu is not None) + message.advises_expandable + (message.backend != "cuda")
+    return known + len(message.others) + told
 
 
 def _parsed(body: str) -> OomMessage:

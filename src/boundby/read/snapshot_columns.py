@@ -129,7 +129,7 @@ def convert(value: object, raw_bytes: int) -> Wire:
     Raises:
         RefusedError: It is no snapshot, or unfolds to more than its size warrants.
     """
-    is_bare = isinstance(value, list) and any(type(each) is dict for each in value)
+    is_bare = isinstance(value, list) and any(map(_is_segment, value))
     top = {"segments": value} if is_bare else value  # up to torch 1.x
     if not isinstance(top, dict) or not KNOWN & {key for key in top if isinstance(key, str)}:
         raise RefusedError("it holds neither segments nor a history of the allocator")
@@ -154,6 +154,10 @@ def convert(value: object, raw_bytes: int) -> Wire:
         counts=walk.counts,
         unknown=sorted(text(key)[:80] for key in top if isinstance(key, str) and key not in KNOWN),
     )
+
+
+def _is_segment(value: object) -> bool:
+    return type(value) is dict and "blocks" in value
 
 
 def text(value: object) -> str:

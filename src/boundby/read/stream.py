@@ -9,11 +9,33 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
+from boundby.errors import UnreadableError
+
 PIECE_BYTES = 1 << 20
 COMPRESSED_BYTES = 1 << 16
 """Small, since this much is read again, byte by byte, when the compressed bytes are damaged."""
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
+
+
+def regular_file(path: Path, hint: str) -> Path:
+    """The same path where a file is there that can be read twice.
+
+    Raises:
+        UnreadableError: There is none: nothing at all, a folder, a pipe, a device.
+    """
+    try:
+        if path.is_file():
+            return path
+        if not path.exists():
+            raise UnreadableError(f"{path}: no such file", hint)
+        if path.is_dir():
+            raise UnreadableError(f"{path}: a folder and no file", hint)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot read: {error.strerror}", hint) from error
+    raise UnreadableError(
+        f"{path}: a pipe or a device and no file", "write what comes from it to a file first"
+    )
 
 
 Watcher = Callable[[int, int], None]

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 
 from boundby.memory.compare import Change, Comparison
+from boundby.memory.diagnose import MemoryDiagnosis
 from boundby.memory.facts import size_text
 from boundby.report.layout import BLANK, Line, Span, line
 from boundby.report.sanitize import fit, private, shown, well_formed
@@ -28,8 +29,8 @@ def render(comparison: Comparison, form: str, look: Look) -> str:
 def _document(comparison: Comparison) -> dict[str, object]:
     return {
         "schema_version": SCHEMA_VERSION,
-        "before": _side(comparison.before.verdict.name, comparison.before.case.peak.live),
-        "after": _side(comparison.after.verdict.name, comparison.after.case.peak.live),
+        "before": _side(comparison.before),
+        "after": _side(comparison.after),
         "parts": [
             {"part": part, "before_bytes": old, "after_bytes": new}
             for part, (old, new) in comparison.parts.items()
@@ -38,8 +39,12 @@ def _document(comparison: Comparison) -> dict[str, object]:
     }
 
 
-def _side(verdict: str, peak: int) -> dict[str, object]:
-    return {"class": verdict, "peak_bytes": peak}
+def _side(found: MemoryDiagnosis) -> dict[str, object]:
+    return {
+        "class": found.verdict.name,
+        "device": found.device,
+        "peak_bytes": found.case.peak.live,
+    }
 
 
 def _line(change: Change) -> dict[str, object]:
@@ -65,8 +70,10 @@ def _rows(comparison: Comparison, width: int) -> list[Line]:
             Span(f"  ({size_text(new - old)})"),
         ),
         line(f"verdict    {first.verdict.name} -> {second.verdict.name}"),
-        BLANK,
     ]
+    if first.device != second.device or len(first.devices) > 1 or len(second.devices) > 1:
+        lines.append(line(f"device     {first.device} -> {second.device}"))
+    lines.append(BLANK)
     room = max(width - 36, 20)
     lines.append(line(fit("part", room) + f"{'before':>11}{'after':>11}{'more':>12}", "heading"))
     for part, (before, after) in comparison.parts.items():

@@ -23,6 +23,7 @@ from boundby.report.layout import (
     line,
     paragraph,
     section,
+    wrap,
 )
 from boundby.report.memory_next import NextCommand, next_commands, next_for_text
 from boundby.report.memory_pictures import Canvas, curve, segments
@@ -30,6 +31,7 @@ from boundby.report.terminal import Look, draw
 from boundby.topics import summary
 
 HOLDERS_SHOWN = 5
+HOLDER_COLUMN, HOLDER_LINES = 10, 2
 REMEDIES_SHOWN = 4
 BAR_WIDTH = 24
 LEAST_SHOWN = 0.005
@@ -83,7 +85,9 @@ def _text_groups(diagnosis: TextDiagnosis, width: int, *, detail: bool) -> Itera
     message = diagnosis.message
     where = f"line {message.line}" + (f", rank {message.rank}" if message.rank is not None else "")
     count = sum(each.count for each in diagnosis.messages)
-    text = f"{message.backend}, {where}; {count} in the text, {len(diagnosis.messages)} different"
+    text = f"{message.backend}, {where}"
+    if count > 1:
+        text += f"; {count} in the text, {len(diagnosis.messages)} different"
     yield section("message", paragraph(text, width))
     yield because(diagnosis, width, detail=True)
     yield remedies(diagnosis.prescriptions, width, detail=detail)
@@ -126,11 +130,12 @@ def _others(diagnosis: MemoryDiagnosis, width: int) -> list[Line]:
     if len(diagnosis.devices) < 2:  # noqa: PLR2004 -- more than one
         return []
     told = [
-        f"device {each.id}: {size_text(each.peak)}"
-        + (f", {each.refusals} refused" if each.refusals else "")
+        f"device {each.id} with {size_text(each.peak)}"
+        + (f" and {each.refusals} refused" if each.refusals else "")
         for each in diagnosis.devices
     ]
-    return section("device", paragraph(f"{diagnosis.device} of {'; '.join(told)}", width, "dim"))
+    text = f"{diagnosis.device}, one of {len(told)} in the file: {', '.join(told)}"
+    return section("device", paragraph(text, width, "dim"))
 
 
 def composition(shares: tuple[Share, ...]) -> list[Line]:
@@ -161,8 +166,17 @@ def holders(diagnosis: MemoryDiagnosis, width: int) -> list[Line]:
         )
         text = f"{holder.blocks} x {size_text(holder.largest)} {holder.part}"
         text += f" of {sanitize.shown(origin.op)}" if origin.op and origin.place else ""
-        text += f"; {where}" + (f"; {holder.shape}" if holder.shape else "")
-        body += entry(Span(size_text(holder.bytes), "strong"), text, width, column=10, most=2)
+        text += f"; {where}"
+        guess = f"{text}; {holder.shape}"
+        if holder.shape and len(wrap(guess, width - HOLDER_COLUMN)) <= HOLDER_LINES:
+            text = guess
+        body += entry(
+            Span(size_text(holder.bytes), "strong"),
+            text,
+            width,
+            column=HOLDER_COLUMN,
+            most=HOLDER_LINES,
+        )
     return section("held by", body)
 
 
@@ -230,7 +244,7 @@ def following(commands: tuple[NextCommand, ...], width: int, label: str = "next"
     column = min(max((len(each.command) for each in commands), default=0) + 2, width // 2)
     body: list[Line] = []
     for each in commands:
-        if len(each.command) + 2 > column:
+        if len(each.command) + 2 > column or column + len(each.question) > width:
             body.append((Span(sanitize.command(each.command), "command"),))
             continue
         body.append(

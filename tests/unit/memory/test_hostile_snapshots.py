@@ -56,6 +56,8 @@ PICKLES = {
         {"segments": [{"blocks": SHARED} for _ in range(1000)]}
     ),
     "a-number": pickle.dumps(17),
+    "a-list-of-something-else": pickle.dumps([{"loss": 0.5}] * 20),
+    "empty-dicts": b"\x80\x02(" + b"}" * 3_000_000 + b"l.",
     "no-snapshot": pickle.dumps({"a": 1}),
     "text": b"hello",
     "empty": b"",

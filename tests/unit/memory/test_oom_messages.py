@@ -2,6 +2,7 @@
 # ruff: noqa: C408, E501, ISC004 (a table of texts as they stand in logs)
 
 import textwrap
+import time
 from dataclasses import replace
 
 import pytest
@@ -177,6 +178,15 @@ FAMILIES = {
         "DefaultCPUAllocator: not enough memory: you tried to allocate 1000000 bytes.",
         OomMessage("host", "cpu", requested=1000000),
     ),
+    "1-thc-check": (
+        "THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCStorage.cu line=58 error=2 : out of "
+        "memory",
+        OomMessage("device-bare", "cuda"),
+    ),
+    "21-spawned": (
+        "torch.multiprocessing.spawn.ProcessExitedException: process 3 terminated with code -9",
+        OomMessage("killed", "cpu"),
+    ),
     "21-worker": (
         "RuntimeError: DataLoader worker (pid(s) 123) is killed by signal: Killed.",
         OomMessage("killed", "cpu"),
@@ -231,6 +241,14 @@ def ranked_and_wrapped(text):
     return "\n".join(f"[rank3]: {row}" for row in wrapped(text).splitlines())
 
 
+def narrow(text):
+    return "\n".join(textwrap.wrap(text, 40, break_long_words=False, break_on_hyphens=False))
+
+
+def from_a_page(text):
+    return text.replace(" ", "\u00a0")
+
+
 def coloured(text):
     return f"\x1b[31m{text}\x1b[0m"
 
@@ -245,8 +263,24 @@ WAYS = [
     boxed,
     in_a_log,
     ranked_and_wrapped,
+    narrow,
+    from_a_page,
     coloured,
 ]
+PREFIXES = {
+    "syslog": "Nov 12 11:25:13 node01 train[3123]: ",
+    "glog": "E1112 11:25:13.123456 140234 trainer.py:12] ",
+    "clock": "11:25:13 ",
+    "logging": "2025-11-12 11:25:13,496 ERROR ",
+    "loguru": "2025-11-12 11:25:13.496 | ERROR    | __main__:main:12 - ",
+    "kubernetes": "2025-11-12T11:25:13.496165812Z stderr F ",
+    "compose": "worker-0  | ",
+    "srun": "3: ",
+    "ray": "\x1b[36m(pid=1234)\x1b[0m ",
+    "pytest": "E       ",
+    "mail": "> ",
+    "torchrun": "[default12]:",
+}
 VARIANTS = [
     pytest.param(way, text, expected, id=f"{name}-{way.__name__}")
     for name, (text, expected) in FAMILIES.items()
@@ -263,6 +297,40 @@ def test_a_message_says_the_same_however_it_was_copied(way, text, expected):
     (found,) = read_oom_messages(way(text))
 
     assert replace(found, line=1, rank=None) == expected
+
+
+@pytest.mark.parametrize("prefix", PREFIXES.values(), ids=PREFIXES)
+@pytest.mark.parametrize("way", [narrow, wrapped, folded])
+@pytest.mark.parametrize(("text", "expected"), FAMILIES.values(), ids=FAMILIES)
+def test_what_every_line_begins_with_is_no_part_of_the_message(text, expected, way, prefix):
+    lines = way(text).splitlines()
+    (found,) = read_oom_messages("\n".join(f"{prefix}{line}" for line in lines))
+
+    assert replace(found, line=1, rank=None) == expected
+
+
+def test_a_prefix_counts_on_from_line_to_line():
+    text, expected = FAMILIES["9-others"]
+    lines = wrapped(text).splitlines()
+    log = "\n".join(f"train[7] {n + 8:02}:{n * 7} {row}" for n, row in enumerate(lines))
+    (found,) = read_oom_messages(log)
+
+    assert replace(found, line=1) == expected
+
+
+def test_an_exception_that_follows_is_no_part_of_the_message():
+    first, second = FAMILIES["3-reserved"][0], wrapped(FAMILIES["21-worker"][0])
+    found = read_oom_messages(f"{first}\nsrun: RuntimeError: DataLoader\n{second}")
+
+    assert [message.kind for message in found] == ["device", "killed"]
+
+
+def test_a_long_log_of_what_is_allocated_takes_no_long_look():
+    line = "step 3 out of 900: memory allocated 3.00 GiB, reserved 4.00 GiB\n"
+    start = time.process_time()
+
+    assert read_oom_messages(line * 100_000) == []
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize("name", ["8-in-use", "10-expandable", "13-fraction", "5-class"])

@@ -89,6 +89,22 @@ def reads_values(batch):
 not_callable = 3
 
 
+def takes_nothing():
+    return nn.Linear(4, 4), (torch.randn(2, 4),)
+
+
+def returns_a_dict(batch):
+    class Named(nn.Linear):
+        def forward(self, x):
+            return {"logits": super().forward(x)}
+
+    return Named(4, 4), (torch.randn(batch, 4),)
+
+
+def does_not_fit(batch):
+    return nn.Linear(4, 4), (torch.randn(batch, 5),)
+
+
 def wrong(batch):
     return 1, 2, 3, 4, 5, 6, 7
 '''
@@ -238,7 +254,16 @@ def test_a_model_that_reads_values_cannot_be_predicted(model):
 
 
 @pytest.mark.parametrize(
-    "target", ["study", "study:", ":fp32", "nowhere:x", "study:nothing", "study:not_callable"]
+    "target",
+    [
+        "./study.py:fp32",
+        "study",
+        "study:",
+        ":fp32",
+        "nowhere:x",
+        "study:nothing",
+        "study:not_callable",
+    ],
 )
 def test_a_target_that_is_none_is_a_mistake_of_usage(model, target):
     with pytest.raises(UsageError):
@@ -246,7 +271,44 @@ def test_a_target_that_is_none_is_a_mistake_of_usage(model, target):
 
 
 def test_what_a_factory_may_return():
-    assert plan_of(("m", 3)).inputs == (3,)
-    assert plan_of({"model": "m", "inputs": [1, 2]}).inputs == (1, 2)
+    from torch import nn
+
+    model = nn.Identity()
+    assert plan_of((model, 3)).inputs == (3,)
+    assert plan_of({"model": model, "inputs": [1, 2]}).inputs == (1, 2)
+
+
+@pytest.mark.parametrize("made", [(1,) * 9, None, 3, (print, 3), {"inputs": 3}, {"x": 1}])
+def test_what_else_a_factory_returns_is_a_mistake_of_usage(made):
     with pytest.raises(UsageError, match="returns neither"):
-        plan_of((1,) * 9)
+        plan_of(made)
+
+
+def test_an_autocast_that_is_none_is_not_taken_for_fp32():
+    from torch import bfloat16, nn
+
+    with pytest.raises(UsageError, match="neither 'bf16' nor 'fp16'"):
+        plan_of({"model": nn.Identity(), "inputs": 3, "autocast": bfloat16})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_output_that_is_no_tensor_needs_a_loss(model):
+    with pytest.raises(UsageError, match="returns dict and no tensor"):
+        predict("study:returns_a_dict", 2)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("takes_nothing", "the factory raised TypeError: takes_nothing()"),
+        ("does_not_fit", "a step of the model raised RuntimeError: "),
+    ],
+)
+def test_what_the_users_code_raises_is_told_as_its_own(model, caplog, name, said):
+    with pytest.raises(CannotTellError) as caught:
+        predict(f"study:{name}", 2)
+
+    assert caught.value.message.startswith(said)
+    assert "item()" not in caught.value.hint
+    assert not caplog.records

@@ -77,6 +77,12 @@ def test_unknown_keys_and_actions_are_told(read):
     assert [finding.id for finding in found.quality] == ["unreadable-entries"]
 
 
+def test_what_was_left_out_is_counted_in_words(read):
+    events = [{"action": "dream", "addr": 1, "size": 1}] * 3
+
+    assert read({"device_traces": [events]}).quality[0].message.startswith("3 entries of")
+
+
 def test_settings_marks_and_notes_are_kept(read):
     found = read(
         {

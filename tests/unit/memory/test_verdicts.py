@@ -109,6 +109,28 @@ def test_steps_that_return_to_their_level_are_healthy(world, judged, stack):
     assert judged(world).verdict.strength == "strong"
 
 
+def test_a_leak_of_which_few_steps_are_left_is_not_called_healthy_for_sure(world, judged, stack):
+    steps_of(world, stack, 12, keep=(3,))
+    world.forget(len(world.events) * 2 // 3)
+
+    assert judged(world).verdict.strength == "weak"
+
+
+def test_layers_that_rise_and_fall_with_each_pass_wait_for_no_collector(world, judged, stack):
+    def layer(number):
+        if number % 4 == 0:
+            world.free(*list(world.blocks))
+        world.alloc(20, stack["forward"](7))
+        world.free(world.alloc(4, [stack["frame"](50, "norm"), *stack["forward"](7)]))
+
+    for number in range(16):
+        layer(number)
+    diagnosis = judged(world)
+
+    assert diagnosis.case.steps.source == "repeating stacks"
+    assert diagnosis.verdict.name == "healthy"
+
+
 def test_one_output_kept_each_step_is_a_container(world, judged, stack):
     steps_of(world, stack, 10, keep=(3,))
     diagnosis = judged(world)
@@ -184,9 +206,23 @@ def test_max_split_size_is_removed_before_expandable_segments(world, judged, sta
 def test_a_request_larger_than_everything_is_a_shape(world, judged, stack):
     for _ in range(10):
         world.alloc(4, stack["user"](1))
-    world.refuse(900, device_free_mib=100)
+    world.refuse(9000, device_free_mib=8000)
 
     assert judged(world).verdict.name == "request-too-large"
+
+
+@pytest.mark.parametrize(
+    ("mib", "verdict"),
+    [(900, ("reserved-elsewhere", "other-process")), (300 * 1024, ("request-too-large", None))],
+)
+def test_a_process_that_sees_less_than_any_device_has_shares_its_device(
+    world, judged, stack, mib, verdict
+):
+    for _ in range(10):
+        world.alloc(4, stack["user"](1))
+    world.refuse(mib, device_free_mib=100)
+
+    assert found(judged(world)) == verdict
 
 
 def test_memory_of_others_is_told_where_the_capacity_is_known(world, judged, stack):
@@ -214,6 +250,37 @@ def test_without_a_history_there_is_no_verdict(judged):
     segments = [{"device": 0, "address": 512, "total_size": MIB, "blocks": blocks}]
 
     assert judged({"segments": segments}).verdict.name == "undecided"
+
+
+def test_a_history_of_unknown_entries_is_none(world, judged, stack):
+    steps_of(world, stack, 10)
+    snapshot = world.snapshot()
+    snapshot["device_traces"] = [[event | {"action": "dream"} for event in world.events]]
+
+    assert judged(snapshot).verdict.name == "undecided"
+
+
+@pytest.mark.parametrize("size", [1 << 47, (1 << 62) + 512])
+def test_more_memory_than_any_device_has_is_no_verdict(world, judged, stack, size):
+    steps_of(world, stack, 10)
+    snapshot = world.snapshot()
+    for segment in snapshot["segments"]:
+        segment["total_size"] = size
+    for event in world.events:
+        event["size"] = size
+
+    diagnosis = judged(snapshot)
+    assert diagnosis.verdict.name == "undecided"
+    assert "more memory than any device" in diagnosis.verdict.undecided_reason
+
+
+def test_a_file_without_segments_says_so(world, judged, stack):
+    steps_of(world, stack, 10)
+    events = [event for event in world.events if not event["action"].startswith("segment")]
+    whole, cut = judged(world), judged({"segments": [], "device_traces": [events]})
+
+    assert "memory-segments-missing" in [each.id for each in cut.quality]
+    assert "memory-segments-missing" not in [each.id for each in whole.quality]
 
 
 def test_a_device_that_is_not_there_cannot_be_judged(world, judged, stack):
