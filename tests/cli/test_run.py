@@ -303,6 +303,134 @@ def test_a_function_whose_calls_are_steps(tmp_path):
     assert "30 steps seen by boundby.step" in done.stderr
 
 
+def observe_in(tmp_path, text):
+    (tmp_path / "train.py").write_text(TRAIN + text)
+    return subprocess.run(
+        [sys.executable, "train.py"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+
+
+def test_a_block_reports_where_the_program_reads_its_own_stderr(tmp_path):
+    done = observe_in(
+        tmp_path,
+        "import boundby, contextlib, io\nstep, text = step_of(), io.StringIO()\n"
+        "with contextlib.redirect_stderr(text), boundby.observe(active=5):\n"
+        "    for _ in range(40): step()\n"
+        "print(text.getvalue()[:8])",
+    )
+
+    assert done.stdout == "verdict \n"
+
+
+def test_a_block_in_which_the_program_changes_its_folder(tmp_path):
+    done = observe_in(
+        tmp_path,
+        "import boundby, os\nstep = step_of()\nwith boundby.observe(active=5):\n"
+        "    os.mkdir('other'); os.chdir('other')\n"
+        "    for _ in range(90): step()\n",
+    )
+
+    assert "train.py: 90 steps" in done.stderr
+    assert "ended before a trace" not in done.stderr
+    assert (tmp_path / "boundby_runs" / "observe-1" / "trace.json").is_file()
+
+
+def test_a_block_in_a_program_that_is_observed_from_outside_marks_its_steps(run):
+    done, live = run(
+        "import boundby\nstep = step_of()\nwith boundby.observe() as observed:\n"
+        "    for _ in range(40):\n        step(); observed.step()\n"
+        "print('done')"
+    )
+
+    assert (done.returncode, done.stdout[:5], "verdict" in done.stderr) == (0, "done\n", False)
+    assert (live.source, live.steps) == ("boundby.step", 40)
+
+
+def test_a_program_that_deletes_its_own_folder(run):
+    done, live = run(
+        "import os, tempfile\nstep = step_of()\n"
+        "place = tempfile.mkdtemp()\nos.chdir(place); os.rmdir(place)\n"
+        "for _ in range(30): step()\nprint('done')"
+    )
+
+    assert (done.returncode, done.stdout[:5]) == (0, "done\n")
+    assert live.steps == 30
+
+
+def test_a_program_that_deletes_the_recording(run):
+    done, live = run(
+        "import os, shutil\nstep = step_of()\nfor _ in range(5): step()\n"
+        "shutil.rmtree(os.environ['BOUNDBY_FOLDER'])\n"
+        "for _ in range(90): step()\nprint('done')",
+    )
+
+    assert (done.returncode, done.stdout, live) == (0, "done\n", None)
+    assert "the recording was deleted" in done.stderr
+
+
+def test_a_forked_child_that_trains_on_writes_nothing_into_the_recording(run):
+    done, live = run(
+        "import os\nfrom torch.utils.data import DataLoader, TensorDataset\nstep = step_of()\n"
+        "def epoch():\n"
+        "    for _ in DataLoader(TensorDataset(torch.zeros(30, 4)), 1): step()\n"
+        "child = None\n"
+        "for _ in DataLoader(TensorDataset(torch.zeros(30, 4)), 1):\n"
+        "    step()\n"
+        "    if child is None and not (child := os.fork()):\n"
+        "        epoch(); epoch(); os._exit(0)\n"
+        "os.waitpid(child, 0)",
+    )
+
+    assert done.returncode == 0
+    assert (live.steps, live.loader.batches) == (30, 30)
+
+
+def test_a_profiler_of_the_program_with_windows_of_its_own(run):
+    # Two profilers at once kill the process.
+    done, live = run(
+        "from torch.profiler import profile, schedule\nstep, seen = step_of(), []\n"
+        "with profile(schedule=schedule(wait=3, warmup=1, active=2),\n"
+        "             on_trace_ready=lambda p: seen.append(len(p.events()) > 0)) as profiler:\n"
+        "    for _ in range(120): step(); profiler.step()\n"
+        "print(len(seen), all(seen))",
+    )
+
+    assert (done.returncode, done.stdout[:8]) == (0, "20 True\n")
+    assert any("a profiler" in text for text in live.problems)
+
+
+def test_a_folder_that_holds_a_recording_is_not_written_over(run, boundby, tmp_path):
+    _, live = run("step = step_of()\nfor _ in range(30): step()")
+    done, _ = run("print('started')", before="")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "holds a recording already" in done.stderr
+    done, _ = run("print('started')", before="", options=("--force",))
+    assert done.stdout.startswith("started\n")
+    assert live.steps == 30
+
+
+def test_all_passes_without_a_trace_say_what_is_missing(run):
+    done, _ = run("step = step_of()\nfor _ in range(60): step()", options=("--passes", "clean"))
+
+    assert "a verdict needs one" in done.stdout
+    assert "the program ended" not in done.stdout
+
+
+def test_a_folder_that_takes_no_recording_is_told_by_the_program(tmp_path, boundby):
+    exports = boundby("run", "--env", "--folder", "/dev/null/kept").stdout
+    (tmp_path / "train.py").write_text(TRAIN + "step = step_of()\nfor _ in range(9): step()")
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{exports}\n{sys.executable} train.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+
+    assert done.stderr.startswith("boundby: nothing was recorded: ")
+
+
 def test_a_pass_that_does_not_exist(boundby):
     done = boundby("run", "--passes", "clean,fancy", "train.py")
 

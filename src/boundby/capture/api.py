@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +50,9 @@ class observe:  # noqa: N801 -- used as a verb
     Attributes:
         folder: Where the recording is kept, once the block was entered.
 
+    In a program that is observed from outside, by ``boundby run`` or its environment, a block says
+    where steps end and leaves the rest to that observation.
+
     Raises:
         RuntimeError: On entering, if this process is observed already by another block.
     """
@@ -70,6 +74,11 @@ class observe:  # noqa: N801 -- used as a verb
         from boundby.capture import running  # noqa: PLC0415
         from boundby.capture.launch import DEFAULT_PARENT, free_folder  # noqa: PLC0415
 
+        self._is_guest = running.is_observed_from_outside()
+        if self._is_guest:
+            self._observer = running.current[0]
+            self.folder = running.folder_of_process()
+            return self
         if any(not each.is_over for each in running.current):
             raise RuntimeError("this process is observed already")
         if self.folder is None:
@@ -89,11 +98,13 @@ class observe:  # noqa: N801 -- used as a verb
     ) -> None:
         from boundby.capture import running  # noqa: PLC0415
 
+        if self._is_guest:
+            return
         if error is not None:
             running.note_error(self._observer, error)
         self._observer.close()
         if self._report and self._observer.folder is not None:
-            running.report(self._observer.folder.path)
+            running.report(self._observer.folder.path, sys.stderr)
 
 
 def observed(function: Function) -> Function:

@@ -68,4 +68,7 @@ def attach() -> None:
 def _begin(plan: Plan) -> None:
     from boundby.capture import running  # noqa: PLC0415 -- once torch is there
 
-    running.start(plan)
+    try:
+        running.start(plan)
+    except Exception as error:  # noqa: BLE001 -- torch is imported; that it is observed comes second
+        running.say(f"boundby: nothing is observed: {error}\n", sys.__stderr__)

@@ -8,7 +8,6 @@ from typing import Any
 from boundby.capture.tape import RunFolder
 from boundby.read.capture_folder import Row
 
-MOST_EVENTS = 4096
 FEWEST = 8
 """Intervals of a pass: the clock is a median of so many stretches. More events only cost."""
 
@@ -50,7 +49,7 @@ class DeviceClock:
     def __init__(self, folder: RunFolder, steps: int) -> None:
         self._tape = folder.tape
         self.every = max(1, steps // FEWEST)
-        self._free = made_events(min(steps // self.every + 2, MOST_EVENTS))
+        self._free = made_events(steps // self.every + 2)
         self._pending: deque[tuple[Any, int]] = deque()
 
     def mark(self, step: int, *, first: bool = False) -> None:

@@ -110,7 +110,10 @@ class History:
         if self._written >= MOST_SNAPSHOTS:
             return
         self._written += 1
-        folder = self._folder = self._folder or self._make_folder()
+        try:
+            folder = self._folder = self._folder or self._make_folder()
+        except OSError:  # nowhere to write
+            return
         if folder is None:
             return
         folder.note(

@@ -20,6 +20,10 @@ DEFAULT_PARENT = "boundby_runs"
 """Folder below the working directory in which recordings are kept."""
 SITE = Path(__file__).resolve().parent / "site"
 FORWARDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+QUIET_KINETO = "6"
+"""Above its highest level: torch 2.13 writes of each window at level 5."""
+SENT_BY_A_PROCESS = 0
+"""Codes of a signal that a process sent, from whatever container; a terminal's is larger."""
 SHELL_OFFSET = 128
 """What a shell adds to the number of the signal that ended a process."""
 
@@ -41,12 +45,17 @@ def target_of(script: str, arguments: Sequence[str], *, module: bool) -> Target:
     python = (sys.executable, *subprocess._args_from_interpreter_flags())  # type: ignore[attr-defined]  # noqa: SLF001
     if module:
         return Target((*python, "-m", script, *arguments), script.rpartition(".")[2])
-    if Path(script).exists():
+    if _is_program(Path(script)):
         return Target((*python, script, *arguments), Path(script).stem)
     launcher = shutil.which(script)
     if launcher is not None:
         return Target((launcher, *arguments), Path(script).stem)
     raise UsageError(f"{script}: no such file", "boundby run train.py, or -m package.module")
+
+
+def _is_program(path: Path) -> bool:
+    """Whether Python runs what is there; a folder without a main module bears a launcher's name."""
+    return (path / "__main__.py").is_file() if path.is_dir() else path.exists()
 
 
 def free_folder(parent: Path, name: str) -> Path:
@@ -83,7 +92,7 @@ def environment_of(plan: Plan, folder: Path) -> dict[str, str]:
         FOLDER: str(folder.resolve()),
         PARENT: str(os.getpid()),
         "PYTHONPATH": f"{SITE}{os.pathsep}{path}" if path else str(SITE),
-        "KINETO_LOG_LEVEL": os.environ.get("KINETO_LOG_LEVEL", "5"),
+        "KINETO_LOG_LEVEL": os.environ.get("KINETO_LOG_LEVEL", QUIET_KINETO),
     }
 
 
@@ -123,7 +132,7 @@ def _wait(process: subprocess.Popen[bytes], watch: HostWatch, meanwhile: Callabl
             came = signal.sigtimedwait(caught, watch.wait_s())
             if came is None:
                 meanwhile()
-            elif came.si_signo != signal.SIGCHLD and came.si_pid != 0:
+            elif came.si_signo != signal.SIGCHLD and came.si_code <= SENT_BY_A_PROCESS:
                 process.send_signal(came.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -151,6 +151,13 @@ def settings(loader: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def size_of(batch: Any) -> dict[str, int | None]:  # noqa: ANN401 -- whatever a loader makes
     """Bytes of the tensors and arrays of a batch, and the length of the first of them."""
+    try:
+        return _measured(batch)
+    except Exception:  # noqa: BLE001 -- an attribute of a batch may be the user's code
+        return {"bytes": None, "samples": None}
+
+
+def _measured(batch: Any) -> dict[str, int | None]:  # noqa: ANN401 -- as above
     found, todo, rows = 0, [batch], None
     for _ in range(MOST_PARTS):
         if not todo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from statistics import median
@@ -41,6 +42,8 @@ class Observer:
     def __init__(self, plan: Plan, make_folder: Callable[[], RunFolder]) -> None:
         self.folder: RunFolder | None = None
         self.is_over = False
+        self.failure: str | None = None
+        """What ended the observation early; None where nothing did."""
         self._plan = plan
         self._make_folder = make_folder
         self._source = ""
@@ -74,12 +77,11 @@ class Observer:
             SystemExit: All passes are done, and the plan is to stop then.
         """
         now = perf_counter_ns()
-        if self.is_over or (source != self._source and not self._takes_over(source)):
-            return
-        if threading.get_ident() != self._thread:
+        if self.is_over:
             return
         try:
-            self._step(now)
+            if self._listens_to(source):
+                self._step(now)
         except Exception as error:  # noqa: BLE001 -- the program comes first
             self._give_up(f"{type(error).__name__}: {error}")
         if self._ends_program():
@@ -95,12 +97,18 @@ class Observer:
         if self.is_over:
             return
         self.is_over = True
-        self._end_pass(complete=False)
-        self._take_away()
+        self._end_and_leave("the last pass could not be ended")
 
     def abandon(self) -> None:
         """Forget everything, as in a forked child: the parent goes on writing."""
         self.is_over = True
+        if self.folder is not None:
+            self.folder.leave()
+
+    def _listens_to(self, source: str) -> bool:
+        if source != self._source and not self._takes_over(source):
+            return False
+        return threading.get_ident() == self._thread
 
     def _takes_over(self, source: str) -> bool:
         """Whether a source is better than the one in use; passes begin again if it is."""
@@ -197,16 +205,22 @@ class Observer:
 
     def _give_up(self, reason: str) -> None:
         self.is_over = True
+        self.failure = f"the observation ended early: {reason}"
         if self.folder is not None:
-            self.folder.note("problem", text=f"the observation ended early: {reason}")
-        try:
-            self._end_pass(complete=False)
-            self._take_away()
-        except Exception as error:  # noqa: BLE001 -- there is nothing left to do
-            if self.folder is not None:
-                self.folder.note("problem", text=f"and could not be taken away: {error}")
+            self.folder.note("problem", text=self.failure)
+        self._end_and_leave("and could not be taken away")
+
+    def _end_and_leave(self, otherwise: str) -> None:
+        for leave in (functools.partial(self._end_pass, complete=False), self._take_away):
+            try:
+                leave()
+            except Exception as error:  # noqa: BLE001 -- a broken device, say: nothing is left to do
+                if self.folder is not None:
+                    self.folder.note("problem", text=f"{otherwise}: {error}")
 
     def _take_away(self) -> None:
+        if self.folder is not None and self.folder.tape.is_full:
+            self.folder.note("problem", text="the tape was full: what came later is not in it")
         self._optimizers.remove()
         self._modules.remove()
         self._loaders.remove()

@@ -17,6 +17,7 @@ from boundby.capture.frames import Stacks
 from boundby.capture.history import History
 from boundby.capture.loader import LoaderWatch
 from boundby.capture.plan import Plan
+from boundby.capture.profilers import give_way, program_profiles
 from boundby.capture.reserves import Reading, read_allocator, sign
 from boundby.capture.sampling import LoopFinder, sampler
 from boundby.capture.syncs import SyncFinder
@@ -138,12 +139,11 @@ class Trace(Pass):
 
     def start(self, step: int) -> None:  # noqa: ARG002
         """Start the profiler, unless the program runs one of its own."""
-        import torch
         from torch.profiler import ProfilerActivity, profile, schedule
 
         self._profiler: Any = None
         self._seen = 0
-        if torch.autograd._profiler_enabled():  # noqa: SLF001
+        if program_profiles():
             self.scene.folder.note("problem", text="the program runs a profiler of its own")
             return
         self._tear_down()
@@ -161,6 +161,7 @@ class Trace(Pass):
                 on_trace_ready=self._export,
             )
             self._profiler.start()
+        self._undo = give_way(self._give_way)
 
     def mark(self, step: int, now: int) -> None:  # noqa: ARG002
         """Empty the queue at both ends of the window, so that it holds whole steps."""
@@ -177,11 +178,20 @@ class Trace(Pass):
         """Close the window where it is."""
         profiler, self._profiler = self._profiler, None
         if profiler is not None:
+            self._undo()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 profiler.stop()
         if self._set:
             os.environ.pop(self.TEARDOWN, None)
+
+    def _give_way(self) -> None:
+        """The program starts a profiler: the window ends before that."""
+        self.scene.folder.note("problem", text="the program started a profiler amid the trace")
+        try:
+            self.stop()
+        except Exception as error:  # noqa: BLE001 -- torch raises whatever it likes
+            self.scene.folder.note("problem", text=f"the trace was not closed: {error}")
 
     def _tear_down(self) -> None:
         """Have the profiler let go of the device at the end, unless the program decided on that."""

@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 import sysconfig
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, perf_counter_ns
-from typing import Any
+from typing import Any, TextIO
 
 from boundby.capture.launch import DEFAULT_PARENT
 from boundby.capture.observer import Observer
-from boundby.capture.plan import FOLDER, PARENT, SWITCH, Plan
+from boundby.capture.plan import FOLDER, PARENT, SWITCH, Plan, plan_of
 from boundby.capture.tape import RunFolder
 from boundby.capture.tracebacks import watch_ending
 
@@ -32,7 +33,7 @@ def start(plan: Plan, folder: Path | None = None, *, reports: bool = True) -> Ob
         folder: Where; None for a folder of this process.
         reports: Whether to report when the program ends, where nobody else does.
     """
-    place = folder or folder_of_process()
+    place = absolute(folder or folder_of_process())
     observer = Observer(plan, lambda: open_folder(place))
     observer.install()
     watch_ending(lambda error: note_error(observer, error))
@@ -41,6 +42,27 @@ def start(plan: Plan, folder: Path | None = None, *, reports: bool = True) -> Ob
         os.register_at_fork(after_in_child=observer.abandon)
     current[:] = [observer]
     return observer
+
+
+def is_observed_from_outside() -> bool:
+    """Whether the environment asked for the observation of this process."""
+    return bool(current) and plan_of(os.environ) is not None
+
+
+def absolute(path: Path) -> Path:
+    """The same place whatever folder the program changes to; as it is where none is left."""
+    try:
+        return path.absolute()
+    except OSError:
+        return path
+
+
+def working_folder() -> str:
+    """The folder the program works in; empty where it was deleted."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
 
 
 def folder_of_process() -> Path:
@@ -59,7 +81,7 @@ def open_folder(place: Path) -> RunFolder:
         "version": 1,
         "pid": os.getpid(),
         "script": Path(sys.argv[0]).name if sys.argv else "",
-        "directory": str(Path.cwd()),
+        "directory": working_folder(),
         "began": perf_counter_ns(),
         "began_s": monotonic(),
         "libraries": libraries(),
@@ -95,7 +117,9 @@ def note_error(observer: Observer, error: BaseException) -> None:
     """Write what ended the program, and for want of memory also torch's own account."""
     if observer.folder is None:
         return
-    name, text = type(error).__name__, str(error)
+    name, text = type(error).__name__, ""
+    with suppress(Exception):  # the text of an error is the user's code
+        text = str(error)
     told = "OutOfMemory" in name or any(words in text for words in OUT_OF_MEMORY)
     observer.folder.note("end", exception=name, message=text if told else "")
 
@@ -105,14 +129,43 @@ def at_exit(observer: Observer, process: int, *, reports: bool) -> None:
     if os.getpid() != process:
         return
     observer.close()
-    folder = observer.folder
+    folder, stream = observer.folder, sys.__stderr__ or sys.stderr
+    if folder is None and observer.failure is not None:
+        say(f"boundby: nothing was recorded: {observer.failure}\n", stream)
     if not reports or folder is None or os.environ.get(PARENT) or number("RANK"):
         return
-    report(folder.path)
+    report(folder.path, stream)
 
 
-def report(folder: Path) -> None:
-    """Read the folder in a fresh process and write the report to stderr."""
+def report(folder: Path, stream: TextIO | None) -> None:
+    """Read the folder in a fresh process and write the report to a stream, if there is one."""
     environment = {name: text for name, text in os.environ.items() if name != SWITCH}
-    command = [sys.executable, "-m", "boundby", "run", "--read", str(folder)]
-    subprocess.run(command, env=environment, stdout=sys.stderr.fileno(), check=False)
+    command = [sys.executable, "-m", "boundby", "run", "--read", shown(folder)]
+    into = file_of(stream)
+    with suppress(OSError):  # no process can be started: the recording is there
+        if into is not None:
+            subprocess.run(command, env=environment, stdout=into, check=False)
+        elif stream is not None:
+            done = subprocess.run(command, env=environment, capture_output=True, check=False)
+            say((done.stderr + done.stdout).decode("utf-8", "replace"), stream)
+
+
+def shown(folder: Path) -> str:
+    """A folder as a user would name it: from where the program is, if it lies below."""
+    here = working_folder()
+    return str(folder.relative_to(here) if here and folder.is_relative_to(here) else folder)
+
+
+def file_of(stream: TextIO | None) -> int | None:
+    """The file behind a stream; None where text is all it takes, as in a notebook."""
+    try:
+        return None if stream is None else stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def say(text: str, stream: TextIO | None) -> None:
+    """Write to a stream of the program; nothing where it is gone or closed."""
+    with suppress(OSError, ValueError):
+        if stream is not None:
+            stream.write(text)

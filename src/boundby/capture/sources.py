@@ -25,13 +25,17 @@ DECIDE = 24
 
 
 class OptimizerSteps:
-    """A mark at each update; of several optimizers (GAN) the one that updates least, then last."""
+    """A mark at each update; of several optimizers (GAN) the one that updates least, then last.
+
+    Of threads that train side by side the first is listened to.
+    """
 
     def __init__(self, mark: Mark) -> None:
         self._mark = mark
         self._counts: Counter[int] = Counter()
         self._closing: int | None = None
         self._undecided = DECIDE
+        self._thread: int | None = None
         self._handle: Any = None
 
     def install(self) -> None:
@@ -48,6 +52,9 @@ class OptimizerSteps:
 
     def _after_step(self, optimizer: object, _args: object, _kwargs: object) -> None:
         if is_compiling():
+            return
+        self._thread = self._thread or threading.get_ident()
+        if threading.get_ident() != self._thread:
             return
         if self._undecided:
             self._count(id(optimizer))

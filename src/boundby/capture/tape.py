@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
 import struct
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from boundby.read.capture_folder import HEADER, MAGIC, NOTES, ROW_BYTES, TAPE
+from boundby.read.capture_folder import (
+    HEADER,
+    MAGIC,
+    NOTES,
+    POINTERS,
+    ROW_BYTES,
+    SNAPSHOT,
+    TAPE,
+    TRACE,
+)
 
 PUT = struct.Struct("<qqqq").pack_into
 FIRST_ROWS = 1 << 14
@@ -22,52 +33,88 @@ class Tape:
     """Rows of four integers in a memory-mapped file.
 
     A row is written in about a microsecond and is in the page cache at once: it survives a kill of
-    the process, though not a loss of power. The first pages are mapped before the first row, which
-    then costs no fault (Linux). Signal handlers and callbacks of the garbage collector must not
+    the process, though not a loss of power. The first pages are written to before the first row,
+    which then costs no fault. Signal handlers and callbacks of the garbage collector must not
     write: they may run in the middle of a write.
+
+    Attributes:
+        is_full: Whether rows are dropped by now: the tape, or the disk, has no more room.
     """
 
     def __init__(self, file: Path) -> None:
+        self.is_full = False
+        self._is_left = False
         self._rows = FIRST_ROWS
         self._at = len(MAGIC)
         self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         self._map = self._grown()
-        self._map[: len(MAGIC)] = MAGIC
+        self._map[:] = MAGIC + bytes(len(self._map) - len(MAGIC))
         self._lock = threading.Lock()
 
     def put(self, kind: int, time: int, a: int, b: int) -> None:
-        """Append a row; nothing once the tape is full."""
+        """Append a row; nothing once the tape is full or left."""
+        if self._is_left:
+            return
         with self._lock:
             if self._at + ROW_BYTES > len(self._map) and not self._grow():
+                self.is_full = True
                 return
             PUT(self._map, self._at, kind, time, a, b)
             self._at += ROW_BYTES
 
+    def leave(self) -> None:
+        """Write no more, as in a forked child: the map is shared, and the parent goes on."""
+        self._is_left = True
+
     def _grow(self) -> bool:
-        if self._rows >= MOST_ROWS:
+        if self.is_full or self._rows >= MOST_ROWS:
             return False
         self._rows *= 4
-        self._map = self._grown()
+        try:
+            self._map = self._grown()
+        except OSError:
+            return False
         return True
 
     def _grown(self) -> mmap.mmap:
         size = len(MAGIC) + self._rows * ROW_BYTES
-        os.ftruncate(self._file, size)
-        first = self._rows == FIRST_ROWS and hasattr(mmap, "MAP_POPULATE")
-        there = {"flags": mmap.MAP_SHARED | mmap.MAP_POPULATE} if first else {}
-        return mmap.mmap(self._file, size, **there)
+        reserve(self._file, size)
+        return mmap.mmap(self._file, size)
+
+
+def reserve(file: int, size: int) -> None:
+    """Make a file that large with room for all of it: a map of a file without kills its writer.
+
+    Raises:
+        OSError: There is no room.
+    """
+    try:
+        os.posix_fallocate(file, 0, size)
+    except AttributeError:  # not on this system
+        os.ftruncate(file, size)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # not on this file system
+            raise
+        os.ftruncate(file, size)
 
 
 class RunFolder:
-    """The folder of one process."""
+    """The folder of one process; what another has left there goes."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        for name in (HEADER, TRACE, SNAPSHOT, POINTERS):
+            (folder / name).unlink(missing_ok=True)
         self.path = folder
         self.tape = Tape(folder / TAPE)
-        self._notes = os.open(
-            folder / NOTES, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644
-        )
+        opened = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+        self._notes = os.open(folder / NOTES, opened, 0o644)
+        self._is_left = False
+
+    def leave(self) -> None:
+        """Write no more, as in a forked child."""
+        self._is_left = True
+        self.tape.leave()
 
     def describe(self, header: dict[str, Any]) -> None:
         """Write the header; whole or not at all."""
@@ -76,6 +123,12 @@ class RunFolder:
         aside.replace(self.path / HEADER)
 
     def note(self, note: str, /, **values: Any) -> None:  # noqa: ANN401 -- whatever JSON holds
-        """Append one note, with the file system's promise that lines do not mix."""
+        """Append one note, with the file system's promise that lines do not mix.
+
+        Lost where the disk is full: notes are written amid the program's own work.
+        """
+        if self._is_left:
+            return
         line = json.dumps({"note": note, **values}, default=str) + "\n"
-        os.write(self._notes, line.encode("utf-8", "backslashreplace"))
+        with suppress(OSError):
+            os.write(self._notes, line.encode("utf-8", "backslashreplace"))

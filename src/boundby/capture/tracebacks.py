@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 
 from boundby.capture.frames import OWN
@@ -55,7 +56,8 @@ def watch_ending(ended: Ended) -> None:
     shown: Shown = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        ended(error)
+        with suppress(Exception):
+            ended(error)
         cleanse(error)
         shown(kind, error, without_own(trace))
 

@@ -125,7 +125,7 @@ def _observe(
 
     script, arguments, is_module = what
     target = launch.target_of(script, arguments, module=is_module)
-    place = _place(folder, target.name)
+    place = _place(folder, target.name, force=output.force)
     aside = sys.stderr.fileno() if output.form == "json" and output.path is None else None
     variables = launch.environment_of(plan, place)
     is_apart = aside is None and not sys.stdout.isatty()
@@ -137,7 +137,7 @@ def _report_ended(place: Path, output: Output, tables: dict[str, Any], code: int
     """Report a program that has ended; a failed one keeps its code where the report fails too."""
     try:
         if not report_run(place, output, tables):
-            output.note(NO_STEPS)
+            output.note(_why_nothing(place))
     except BoundbyError as error:
         if not code:
             raise
@@ -146,11 +146,28 @@ def _report_ended(place: Path, output: Output, tables: dict[str, Any], code: int
         complain(error.message, error.hint)
 
 
-def _place(folder: Path | None, name: str) -> Path:
+def _why_nothing(place: Path) -> str:
+    """Why a program that has ended left no recording."""
+    from boundby.read.capture_folder import TAPE
+
+    if not place.is_dir():
+        return f"boundby: {place} is gone: the recording was deleted while the program ran"
+    if any(place.rglob(TAPE)):
+        return f"boundby: {place} holds no whole recording: is there room on the disk?"
+    return NO_STEPS
+
+
+def _place(folder: Path | None, name: str, *, force: bool) -> Path:
     """The folder of the recording, there and open to writing before the program starts."""
     from boundby.capture import launch
+    from boundby.read.capture_folder import captures_in
 
     wanted = folder or Path(launch.DEFAULT_PARENT)
+    if folder is not None and captures_in(folder) and not force:
+        raise UsageError(
+            f"{folder}: holds a recording already",
+            f"name another folder; boundby run --read {folder} reports what is there",
+        )
     try:
         return launch.free_folder(wanted, name) if folder is None else launch.open_folder(folder)
     except OSError as error:
@@ -186,7 +203,7 @@ def _text(folder: Path, output: Output, tables: dict[str, Any]) -> str:
     with reading(output):
         diagnosis = _diagnose(run, capture, drawn_for(output))
     if output.form == "perfetto":
-        return _trace(diagnosis)
+        return _trace(run, diagnosis)
     memory, problems = read_device_memory(run, diagnosis)
     run = replace(
         run,
@@ -231,12 +248,12 @@ def _page(
     return render(run_page(run, diagnosis, found, memory))
 
 
-def _trace(diagnosis: Diagnosis | None) -> str:
+def _trace(run: LiveRun, diagnosis: Diagnosis | None) -> str:
     from boundby.report.perfetto import render
-    from boundby.report.run_text import NO_TRACE
+    from boundby.report.run_text import why_no_trace
 
     if diagnosis is None:
-        raise CannotTellError(NO_TRACE, "boundby run --steps 3 train.py")
+        raise CannotTellError(why_no_trace(run), "boundby run --steps 3 train.py")
     return render(diagnosis)
 
 

@@ -10,7 +10,7 @@ from boundby.diagnose import Diagnosis
 from boundby.report.document import SCHEMA_VERSION, document, tool_version
 from boundby.report.json_text import Object, all_texts, encoded
 from boundby.report.memory_document import document as memory_document
-from boundby.report.run_text import NO_TRACE
+from boundby.report.run_text import why_no_trace
 
 LEFT_OUT = frozenset({"facts", "live"})
 """Members of a run that stand elsewhere: facts among the evidence."""
@@ -23,7 +23,7 @@ def encode(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | Non
 
 def run_document(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None) -> Object:
     """The document as plain values."""
-    whole = document(diagnosis) if diagnosis else _without_trace()
+    whole = document(diagnosis) if diagnosis else _without_trace(why_no_trace(run))
     whole["memory"] = memory_document(memory, run.folder) if memory else None
     return {**whole, "live": live(run)}
 
@@ -41,7 +41,6 @@ NO_VERDICT: Object = {
     "strength": None,
     "because": [],
     "runner_up": None,
-    "undecided_reason": NO_TRACE,
 }
 UNKNOWN = (
     "source",
@@ -69,7 +68,7 @@ NOTHING = (
 """Members of a diagnosis that are null, and that are empty, without a trace."""
 
 
-def _without_trace() -> Object:
+def _without_trace(why: str) -> Object:
     """The document of a run that ended before its trace: every key, nothing known."""
     tool = {"name": "boundby", "version": tool_version()}
     empty: Object = {key: [] for key in NOTHING}
@@ -79,5 +78,5 @@ def _without_trace() -> Object:
         "tool": tool,
         **unknown,
         **empty,
-        "verdict": NO_VERDICT,
+        "verdict": {**NO_VERDICT, "undecided_reason": why},
     }

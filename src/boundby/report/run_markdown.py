@@ -7,13 +7,13 @@ from boundby.capture.findings import LiveRun
 from boundby.diagnose import Diagnosis
 from boundby.report import markdown, run_memory, run_sections
 from boundby.report.layout import plain
-from boundby.report.run_text import NO_TRACE
+from boundby.report.run_text import why_no_trace
 from boundby.report.terminal import PIPE_WIDTH
 
 
 def render(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None = None) -> str:
     """The whole report, ending in a newline."""
-    head = markdown.render(diagnosis) if diagnosis else f"# undecided\n\n{NO_TRACE}\n"
+    head = markdown.render(diagnosis) if diagnosis else f"# undecided\n\n{why_no_trace(run)}\n"
     head += f"\n{run_memory.markdown(memory)}" if memory else ""
     groups = [
         run_sections.measured(run, PIPE_WIDTH),

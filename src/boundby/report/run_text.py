@@ -18,6 +18,13 @@ NO_TRACE = (
     "smaller number"
 )
 
+NOT_TRACED = "no trace was made, and a verdict needs one: the pass is called trace"
+
+
+def why_no_trace(run: LiveRun) -> str:
+    """Why there is no verdict, where there is no trace."""
+    return NOT_TRACED if run.finished else NO_TRACE
+
 
 def render(
     run: LiveRun,
@@ -31,7 +38,7 @@ def render(
     space = blocks.Space(width, detail=look.detail)
     if look.unicode:
         space = blocks.Space(width, BLOCK, SLIVER, look.detail)
-    groups = [*_verdict(diagnosis, space, width), run_sections.measured(run, width)]
+    groups = [*_verdict(run, diagnosis, space, width), run_sections.measured(run, width)]
     if memory is not None:
         canvas = Canvas(width, look.unicode)
         found = [*run_memory.groups(memory, canvas, detail=look.detail)]
@@ -51,10 +58,12 @@ def _ran_out(run: LiveRun) -> bool:
     return bool(run.ending.message) and run.ending.exception is not None
 
 
-def _verdict(diagnosis: Diagnosis | None, space: blocks.Space, width: int) -> list[list[Line]]:
+def _verdict(
+    run: LiveRun, diagnosis: Diagnosis | None, space: blocks.Space, width: int
+) -> list[list[Line]]:
     if diagnosis is not None:
         return [*blocks.report_lines(diagnosis, space)]
-    return [section("verdict", [line("undecided", "class"), *paragraph(NO_TRACE, width)])]
+    return [section("verdict", [line("undecided", "class"), *paragraph(why_no_trace(run), width)])]
 
 
 def _tables(diagnosis: Diagnosis, look: Look, wanted: Tables) -> list[list[Line]]:

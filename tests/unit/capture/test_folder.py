@@ -1,12 +1,23 @@
 """The folder: what is written survives its writer, and what is torn is dropped."""
 
+import errno
 import json
+import os
 
 import pytest
 
+from boundby.capture import tape
 from boundby.capture.tape import FIRST_ROWS, RunFolder
 from boundby.errors import UnreadableError
-from boundby.read.capture_folder import NOTES, TAPE, Row, captures_in, is_capture, read_capture
+from boundby.read.capture_folder import (
+    NOTES,
+    TAPE,
+    TRACE,
+    Row,
+    captures_in,
+    is_capture,
+    read_capture,
+)
 
 
 def written(place, steps=3, rank=None):
@@ -34,6 +45,68 @@ def test_a_tape_grows(tmp_path):
 
     assert len(read_capture(tmp_path).of(Row.STEP)) == FIRST_ROWS + 5
     assert folder.path == tmp_path
+
+
+def test_all_of_a_tape_has_its_room_on_the_disk(tmp_path):
+    # A map of a file that finds no room when it is written to kills the program (SIGBUS).
+    RunFolder(tmp_path)
+    status = (tmp_path / TAPE).stat()
+
+    assert status.st_blocks * 512 >= status.st_size
+
+
+def test_a_file_system_that_reserves_nothing_is_written_to_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(tape.os, "posix_fallocate", failing(errno.EOPNOTSUPP), raising=False)
+
+    assert written(tmp_path).tape is not None
+    assert len(read_capture(tmp_path).of(Row.STEP)) == 3
+
+
+def test_a_disk_without_room_for_a_tape_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(tape.os, "posix_fallocate", failing(errno.ENOSPC), raising=False)
+
+    with pytest.raises(OSError, match="No space left"):
+        RunFolder(tmp_path)
+
+
+def test_a_disk_that_fills_up_later_costs_what_comes_later(tmp_path, monkeypatch):
+    folder = written(tmp_path)
+    monkeypatch.setattr(tape.os, "posix_fallocate", failing(errno.ENOSPC), raising=False)
+    monkeypatch.setattr(tape.os, "write", failing(errno.ENOSPC))
+    for step in range(FIRST_ROWS):
+        folder.tape.put(Row.STEP, step, step, 1)
+    folder.note("warm-up")
+
+    assert folder.tape.is_full
+    assert len(read_capture(tmp_path).rows) == FIRST_ROWS
+
+
+def failing(number):
+    def fail(*_arguments):
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_a_folder_that_was_left_takes_nothing_more(tmp_path):
+    folder = written(tmp_path)
+    folder.leave()
+    folder.tape.put(Row.STEP, 2000, 4, 1)
+    folder.note("warm-up")
+    capture = read_capture(tmp_path)
+
+    assert len(capture.of(Row.STEP)) == 3
+    assert [note["note"] for note in capture.notes] == ["pass"]
+
+
+def test_what_an_earlier_process_left_in_a_folder_is_not_mixed_with_the_new(tmp_path):
+    written(tmp_path).note("done")
+    (tmp_path / TRACE).write_text("{}")
+    written(tmp_path, steps=2)
+    capture = read_capture(tmp_path)
+
+    assert [note["note"] for note in capture.notes] == ["pass"]
+    assert capture.trace is None
 
 
 def test_a_torn_note_is_dropped(tmp_path):

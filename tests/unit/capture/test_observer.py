@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from boundby.capture.observer import Observer
 from boundby.capture.plan import PASSES, Plan
+from boundby.capture.profilers import program_profiles
 from boundby.capture.sources import OptimizerSteps, hook_call
 from boundby.capture.tape import RunFolder
 from boundby.read.capture_folder import Row, read_capture
@@ -126,6 +127,75 @@ def test_an_error_of_our_own_ends_the_observation_and_not_the_program(train, mon
 
     assert len(losses) == 50
     assert "broken" in capture.last("problem")["text"]
+
+
+def test_a_folder_that_cannot_be_made_ends_the_observation_and_not_the_program():
+    def fail():
+        raise PermissionError("no way")
+
+    observer = Observer(QUICK, fail)
+    observer.mark("boundby.step")
+
+    assert observer.is_over
+    assert "no way" in observer.failure
+
+
+def test_a_pass_that_cannot_be_ended_costs_the_program_nothing(tmp_path, monkeypatch):
+    def fail(_pass):
+        raise RuntimeError("a broken device")
+
+    monkeypatch.setattr("boundby.capture.passes.Clean.stop", fail)
+    observer = observed(tmp_path)
+    for _ in range(12):
+        observer.mark("boundby.step")
+    observer.close()
+    observer.folder.describe({"version": 1})
+
+    assert "a broken device" in read_capture(tmp_path).last("problem")["text"]
+    assert not optimizer_module()._global_optimizer_post_hooks
+
+
+def test_a_profiler_of_the_program_ends_our_window_and_is_served(tmp_path):
+    profile = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+    observer = observed(tmp_path, Plan(warm_up=3, passes=("trace",)))
+    while observer._pass is None:
+        observer.mark("boundby.step")
+    with profile:
+        torch.zeros(4).sum()
+    while not observer.is_over:
+        observer.mark("boundby.step")
+    observer.folder.describe({"version": 1})
+
+    assert "aten::sum" in {event.name for event in profile.events()}
+    assert "started a profiler" in read_capture(tmp_path).last("problem")["text"]
+    assert not hasattr(torch.autograd.profiler.profile._prepare_trace, "__wrapped__")
+
+
+def test_no_window_begins_while_a_profiler_of_the_program_warms_up(tmp_path):
+    plan = torch.profiler.schedule(wait=0, warmup=1, active=1)
+    observer = observed(tmp_path, Plan(warm_up=3, passes=("trace",)))
+    with torch.profiler.profile(schedule=plan) as profile:
+        assert program_profiles()
+        while not observer.is_over:
+            observer.mark("boundby.step")
+        profile.step()
+    observer.folder.describe({"version": 1})
+
+    assert not program_profiles()
+    assert "profiler of its own" in read_capture(tmp_path).last("problem")["text"]
+
+
+def test_of_threads_that_train_side_by_side_one_is_followed():
+    marks, ours, other = [], object(), object()
+    steps = OptimizerSteps(marks.append)
+    steps._after_step(ours, (), {})
+    thread = threading.Thread(target=lambda: steps._after_step(other, (), {}))
+    thread.start()
+    thread.join()
+    for _ in range(3):
+        steps._after_step(ours, (), {})
+
+    assert marks == ["optimizer"] * 4
 
 
 def test_batches_are_loaded_ahead_in_their_order(train):

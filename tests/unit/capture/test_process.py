@@ -1,13 +1,17 @@
 """Around the program: its environment, its command, its surroundings, its tracebacks."""
 
+import shutil
+import signal
 import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from boundby.capture import launch
 from boundby.capture.environment import cpu_quota, debugger, surroundings, threads_of
 from boundby.capture.frames import OWN, Stacks, stack_of
 from boundby.capture.launch import SITE, environment_of, free_folder, target_of
@@ -48,6 +52,32 @@ def test_what_runs_a_script_a_module_or_a_launcher(tmp_path, monkeypatch):
     assert target_of("sh", ["-c"], module=False).command[1:] == ("-c",)
     with pytest.raises(UsageError):
         target_of("nowhere.py", [], module=False)
+
+
+def test_a_folder_with_the_name_of_a_launcher_is_no_script(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("sh").mkdir()
+
+    assert target_of("sh", [], module=False).command == (shutil.which("sh"),)
+    Path("sh/__main__.py").write_text("")
+    assert target_of("sh", [], module=False).command[-1] == "sh"
+
+
+@pytest.mark.parametrize(("code", "sent"), [(0, 1), (-1, 1), (128, 0)])
+def test_a_signal_from_another_container_is_passed_on_and_one_of_the_terminal_is_not(
+    monkeypatch, code, sent
+):
+    # A process outside of the own container has no id in it: 0, as the terminal has.
+    came = SimpleNamespace(si_signo=signal.SIGTERM, si_pid=0, si_code=code)
+    passed = []
+    process = SimpleNamespace(
+        poll=iter([None, 0]).__next__, send_signal=passed.append, returncode=0
+    )
+    watch = SimpleNamespace(look=lambda: None, wait_s=lambda: 0.0)
+    monkeypatch.setattr(signal, "sigtimedwait", lambda *_: came)
+    launch._wait(process, watch, lambda: None)
+
+    assert passed == [signal.SIGTERM] * sent
 
 
 def test_every_run_has_a_folder_of_its_own(tmp_path):

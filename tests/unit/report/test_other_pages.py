@@ -184,7 +184,7 @@ def test_where_nothing_was_estimated_the_clock_of_the_run_is_told():
 
 
 def test_a_run_that_ended_before_its_trace_is_still_a_page():
-    page = run_page(live_run(lines=(), waits=(), split=()), None)
+    page = run_page(live_run(finished=False, lines=(), waits=(), split=()), None)
 
     assert page.panels[0].title == "undecided"
     assert page.document["verdict"]["class"] == "undecided"

@@ -35,7 +35,7 @@ from boundby.report.page.parts import (
 )
 from boundby.report.page.tables import sources
 from boundby.report.run_document import run_document
-from boundby.report.run_text import NO_TRACE
+from boundby.report.run_text import why_no_trace
 from boundby.report.terminal import Look, draw
 
 Charts = dict[str, Any]
@@ -73,8 +73,8 @@ def run_page(
     if diagnosis is not None:
         extras = Extras(excerpts, live, memories, charts, lanes, document=whole)
         return _as_run(page_of(diagnosis, extras), run, diagnosis)
-    head: Block = {"kind": "headline", "words": [NO_TRACE], "figures": []}
-    missed = listing([f"Everything that a trace tells: {NO_TRACE}."])
+    head: Block = {"kind": "headline", "words": [why_no_trace(run)], "figures": []}
+    missed = listing([f"Everything that a trace tells: {why_no_trace(run)}."])
     panels = (
         Panel("verdict", "undecided", (head,), short="Verdict"),
         *live,
