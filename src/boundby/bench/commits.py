@@ -28,6 +28,8 @@ RESULT_VARIABLE = "BOUNDBY_RESULT"
 """Where a command may leave a result of ``bench``; without one its own duration counts."""
 ROUNDS = 8
 TIMEOUT_S = 3600.0
+HINT = "hint: "
+"""How git and boundby begin a line of advice below an error."""
 WHOLE_COMMAND = (
     f"the time is that of the whole command: it left no result of bench in ${RESULT_VARIABLE}"
 )
@@ -195,8 +197,13 @@ def _call(side: Side, command: Sequence[str], target: Path) -> None:
             "give a command that ends sooner",
         ) from None
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise CannotTellError(
-            f"{command[0]} failed on {side.commit} with {done.returncode}: {last}",
+            f"{command[0]} failed on {side.commit} with {done.returncode}: {_said(done.stderr)}",
             "run it there yourself",
         )
+
+
+def _said(stderr: str) -> str:
+    """The last line of what a command said of its failure; a hint is advice, not the failure."""
+    lines = (each.strip() for each in reversed(stderr.splitlines()))
+    return next((each for each in lines if each and not each.startswith(HINT)), "no message")

@@ -166,12 +166,21 @@ def test_two_commits_with_a_command(repository):
     assert len(left.stdout.splitlines()) == 1
 
 
-FAIL = "import sys; print('boom', file=sys.stderr); sys.exit(3)"
+FAIL = "import sys; print({!r}, file=sys.stderr); sys.exit(3)"
 
 
-def test_a_command_that_fails_is_told_with_its_commit(repository):
-    with pytest.raises(CannotTellError, match=r"failed on HEAD with 3: boom"):
-        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", FAIL])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Traceback\n  File\nboom", "boom$"),
+        ("f.py: no 'f'\n\nhint: name it module:function", "f.py: no 'f'$"),
+        ("hint: try again", "no message$"),
+        ("", "no message$"),
+    ],
+)
+def test_a_command_that_fails_is_told_with_its_commit(repository, text, said):
+    with pytest.raises(CannotTellError, match=f"failed on HEAD with 3: {said}"):
+        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", FAIL.format(text)])
 
 
 @pytest.mark.parametrize("commit", ["nonsense", "--", "HEAD~9", "HEAD:value.py"])
