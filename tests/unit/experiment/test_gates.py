@@ -2,11 +2,13 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from boundby.capture.compiled import compiled_frames
 from boundby.errors import BoundbyError, UsageError
 from boundby.experiment import gates
 from boundby.experiment.changes import BY_ID, CHANGES
@@ -137,6 +139,20 @@ def test_a_gradient_that_is_missing_fails(reference):
     fields = gates.judge_tensors(found, gates.load_reference(str(reference)), "float32")
 
     assert (fields["passed"], fields["worst"]) == (False, "grad of 0.out.weight")
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")
+@pytest.mark.parametrize("name", ["Plain", "Small"])
+def test_a_model_of_torchs_own_containers_is_compiled_too(monkeypatch, name):
+    import torch
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))  # at once
+    before = compiled_frames()
+    eager = curve(make_program(workload(name), (), None), 2)
+    program = make_program(workload(name), ((BY_ID["compile-model"], "default"),), None)
+
+    assert curve(program, 2) == pytest.approx(eager, rel=1e-5)
+    assert compiled_frames() == before + 1
 
 
 @pytest.mark.parametrize(("core", "word"), [("own:planted", "fail"), ("default", "pass")])

@@ -73,6 +73,13 @@ class Small:
             each.core = core
 
 
+class Plain(Small):
+    """Nothing but containers and layers of torch."""
+
+    def model(self):
+        return nn.Sequential(nn.Linear(DIM, DIM), nn.GELU(), nn.Linear(DIM, DIM))
+
+
 class Roomy(Attention):
     """Has no room for its activations: only where they are computed again."""
 
