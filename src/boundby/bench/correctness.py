@@ -185,8 +185,22 @@ def check(  # noqa: PLR0913 -- tolerances and variants, all by keyword
         found, why = trial.variant(name, ways, alone=name == "fresh values")
         cases += found
         notes += why
-    blind = {f"{a.name}: {a.reason}" for c in cases for a in c.agreements if a.is_blind}
-    return Check(rule.precision, tuple(cases), tuple(dict.fromkeys([*notes, *sorted(blind)])))
+    every = dict.fromkeys([*notes, *sorted(_not_compared(cases))])
+    return Check(rule.precision, tuple(cases), tuple(every))
+
+
+def _not_compared(cases: Sequence[Case]) -> Iterator[str]:
+    """Each tensor that nothing was compared of, with the runs where they are not all of them."""
+    runs: dict[str, set[str]] = {}
+    blind: dict[tuple[str, str], set[str]] = {}
+    for case in cases:
+        for each in case.agreements:
+            runs.setdefault(each.name, set()).add(case.inputs)
+            if each.is_blind:
+                blind.setdefault((each.name, each.reason), set()).add(case.inputs)
+    for (name, reason), where in blind.items():
+        said = "" if where == runs[name] else f", {', '.join(sorted(where))}"
+        yield f"{name}{said}: {reason}"
 
 
 def _rule(

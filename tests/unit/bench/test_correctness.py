@@ -250,6 +250,18 @@ def test_fresh_values_keep_type_place_and_range():
     assert word == "sum"
 
 
+def test_fresh_values_leave_a_mask_a_mask():
+    mask = torch.zeros(8, 8).masked_fill(torch.ones(8, 8).triu(1).bool(), float("-inf"))
+    values = X.clone()
+    values[0] = float("nan")
+    fresh_mask, fresh = redrawn([mask, values], seed=1)
+
+    assert torch.equal(fresh_mask, mask)
+    assert torch.equal(fresh.isnan(), values.isnan())
+    assert not torch.equal(fresh[1:], values[1:])
+    assert redrawn([torch.full((3,), float("nan"))], seed=1)[0].isnan().all()
+
+
 def test_limits_grow_with_the_error_of_the_baseline_and_never_vanish():
     assert limit("float32", 10_000, 1e-4) == 2e-4
     assert limit("bfloat16", 10_000, 4e-3) == pytest.approx(1.2e-2)
@@ -383,6 +395,19 @@ def test_what_is_not_finite_is_held_against_the_candidate_alone(new, ref, inputs
 
     assert found.word == word, str(found)
     assert found.passed is (word == "pass")
+
+
+def test_runs_in_which_nothing_was_compared_are_named():
+    first_row = X.clone()
+    first_row[0] = float("nan")
+    nothing = torch.full_like(X, float("nan"))
+
+    assert check(torch.exp, torch.exp, first_row, grads=False).notes == (
+        "output 0, batch 1: no value of the reference is finite: nothing was compared",
+    )
+    assert check(torch.exp, torch.exp, nothing, grads=False).notes == (
+        "output 0: no value of the reference is finite: nothing was compared",
+    )
 
 
 def test_inputs_inside_of_others_are_varied_and_differentiated():

@@ -265,6 +265,14 @@ def test_what_can_be_iterated_once_has_no_restart():
     assert "again" not in render(found, Look())
 
 
+def test_without_other_settings_none_are_called_best():
+    found = measure_loader([torch.ones(3)] * 20)
+
+    for text in (render(found, Look()), markdown(found)):
+        assert "num_workers=0: as it is" not in text
+        assert "no other settings were measured" in text
+
+
 @pytest.mark.parametrize("made", [None, 5, torch.nn.Linear(1, 1)])
 def test_what_cannot_be_iterated_is_no_loader(made):
     with pytest.raises(CannotTellError, match="no loader was made but"):

@@ -12,6 +12,7 @@ from boundby.capture.compiled import compiled_frames
 from boundby.errors import BoundbyError, UsageError
 from boundby.experiment import gates
 from boundby.experiment.changes import BY_ID, CHANGES
+from boundby.experiment.changes.bf16_params import NARROW
 from boundby.experiment.changes.sdpa import core_of, one_layout
 from boundby.experiment.child import kind_of
 from boundby.experiment.program import gradients, make_program
@@ -293,6 +294,23 @@ def test_norms_with_running_statistics_keep_float32(tmp_path):
     assert gate["passed"], gate
     assert dtypes["1.weight"] == "torch.float32"
     assert dtypes["2.weight"] == "torch.bfloat16"
+
+
+def test_the_patch_for_bf16_weights_gives_what_was_judged():
+    import torch
+
+    model, x = workload("Images").model(), torch.randn(2, 3, 8, 8)
+    applied = ((BY_ID["bf16-params"], "fp32-masters"),)
+    judged = make_program(workload("Images"), applied, None).model
+    scope = {"torch": torch, "model": model, "x": x}
+    exec(NARROW, scope)  # noqa: S102 -- the code that users are given
+
+    ours, theirs = ({name: p.dtype for name, p in m.named_parameters()} for m in (judged, model))
+    assert ours == theirs
+    assert {name: b.dtype for name, b in judged.named_buffers()} == {
+        name: b.dtype for name, b in model.named_buffers()
+    }
+    assert scope["outputs"].dtype == torch.float32
 
 
 def test_a_pass_that_draws_random_numbers_is_judged_by_its_losses(tmp_path):
