@@ -33,6 +33,7 @@ HINT = "hint: "
 WHOLE_COMMAND = (
     f"the time is that of the whole command: it left no result of bench in ${RESULT_VARIABLE}"
 )
+UNCOMMITTED = "changes of this working tree that are not committed were not measured"
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,9 @@ def compare_commits(
             for name in ("old", "new") if at % 2 else ("new", "old"):
                 taken[name].append(_run(sides[name], command).ns)
     found = judge_pairs(taken["new"], taken["old"], limits)
-    notes = () if first["new"].result else (WHOLE_COMMAND,)
+    notes: tuple[str, ...] = () if first["new"].result else (WHOLE_COMMAND,)
+    if _git("status", "--porcelain", "--untracked-files=no"):
+        notes = (*notes, UNCOMMITTED)
     return Comparison(names[0], names[1], found.effect, found.clocks, across=apart, notes=notes)
 
 
@@ -121,7 +124,8 @@ def _checked_out(commit: str) -> Iterator[Side]:
             _git("worktree", "remove", "--force", str(folder))
 
 
-def _git(*arguments: str) -> None:
+def _git(*arguments: str) -> str:
+    """Run git; what it prints."""
     try:
         done = subprocess.run(
             ["git", *arguments],  # noqa: S607 -- the user's own git
@@ -134,6 +138,7 @@ def _git(*arguments: str) -> None:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["failed"])[-1]
         raise CannotTellError(f"git {arguments[0]}: {last}", "git log --oneline")
+    return done.stdout
 
 
 def _alike(

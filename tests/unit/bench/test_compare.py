@@ -166,6 +166,20 @@ def test_two_commits_with_a_command(repository):
     assert len(left.stdout.splitlines()) == 1
 
 
+def test_changes_that_are_not_committed_are_told_and_left_alone(repository):
+    command = [sys.executable, "-c", BENCH]
+    value = repository / "value.py"
+    (repository / "untracked.py").write_text("")
+    clean = compare_commits(["HEAD", "HEAD"], command, rounds=6)
+    value.write_text("value = 9.0")
+    found = compare_commits(["HEAD", "HEAD"], command, rounds=6)
+
+    assert (clean.notes, len(found.notes)) == ((), 1)
+    assert "not committed were not measured" in found.notes[0]
+    assert found.effect == "same"
+    assert value.read_text() == "value = 9.0"
+
+
 FAIL = "import sys; print({!r}, file=sys.stderr); sys.exit(3)"
 
 

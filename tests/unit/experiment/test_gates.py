@@ -1,5 +1,6 @@
 """What a process of a workload judges, in this process: right passes, wrong does not."""
 
+import re
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -217,6 +218,30 @@ def test_a_program_that_cannot_be_judged(tmp_path, name, said):
 def test_a_class_that_is_no_workload(name, said):
     with pytest.raises(UsageError, match=said):
         workload(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "said"),
+    [
+        ("Fixed", 8, "batch(8) does not give 8 samples but 4"),
+        ("Few", 32, "loader(32) does not give 32 samples but 16"),
+        ("PackedFixed", 8, "batch(8) does not give 8 samples"),
+    ],
+)
+def test_a_batch_without_its_samples_is_not_measured(name, size, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        WorkloadSession(Request(f"{FILE}:{name}", "", size=size), 0.0).warm()
+
+    assert session(name).warm()["samples"] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("Small", 8), ("Few", 16), ("Packed", 8), ("PackedByChance", 8)]
+)
+def test_a_batch_with_its_samples_is_measured(name, size):
+    asked = Request(f"{FILE}:{name}", "", size=size)
+
+    assert WorkloadSession(asked, 0.0).warm()["samples"] == size
 
 
 def test_a_session_answers_everything(tmp_path):
