@@ -11,6 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from boundby.cli import main
 from boundby.cli.tune import command
 from boundby.experiment.journal import FILE, Journal
 from boundby.experiment.settings import Settings
@@ -101,6 +102,31 @@ def test_options_behind_a_script_are_its_own(typed, what, arguments, trials):
     found = command.make_context("tune", typed).params
 
     assert (found["what"], found["arguments"], found["trials"]) == (what, arguments, trials)
+
+
+def test_options_behind_a_script_that_boundby_knows_are_told(boundby, tmp_path):
+    script = tmp_path / "ends.py"
+    script.write_text("import torch\n")
+    done = boundby("tune", script, "--minutes=1", "--epochs", "2", "--journal", "j", cwd=tmp_path)
+
+    assert done.returncode == 125
+    told = [each for each in done.stderr.splitlines() if "stand before the script" in each]
+    assert [each.split(" goes to ")[0] for each in told] == ["--minutes=1", "--journal"]
+    assert not (tmp_path / "j").exists()
+
+
+def test_an_interrupt_in_the_middle_tells_where_the_journal_is(tmp_path, monkeypatch, capsys):
+    def interrupted(_lab, journal, *_):
+        journal.append({"kind": "trial"})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("boundby.experiment.tune.tune", interrupted)
+    code = main(["tune", f"{WORKLOADS}:Small", "--journal", str(tmp_path)])
+    said = capsys.readouterr().err
+
+    assert code == 130
+    assert said.startswith("interrupted\n")
+    assert f"hint: boundby report {tmp_path} tells what was measured" in said
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="no signals")

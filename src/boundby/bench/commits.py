@@ -28,9 +28,12 @@ RESULT_VARIABLE = "BOUNDBY_RESULT"
 """Where a command may leave a result of ``bench``; without one its own duration counts."""
 ROUNDS = 8
 TIMEOUT_S = 3600.0
+HINT = "hint: "
+"""How git and boundby begin a line of advice below an error."""
 WHOLE_COMMAND = (
     f"the time is that of the whole command: it left no result of bench in ${RESULT_VARIABLE}"
 )
+UNCOMMITTED = "changes of this working tree that are not committed were not measured"
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,9 @@ def compare_commits(
             for name in ("old", "new") if at % 2 else ("new", "old"):
                 taken[name].append(_run(sides[name], command).ns)
     found = judge_pairs(taken["new"], taken["old"], limits)
-    notes = () if first["new"].result else (WHOLE_COMMAND,)
+    notes: tuple[str, ...] = () if first["new"].result else (WHOLE_COMMAND,)
+    if _git("status", "--porcelain", "--untracked-files=no"):
+        notes = (*notes, UNCOMMITTED)
     return Comparison(names[0], names[1], found.effect, found.clocks, across=apart, notes=notes)
 
 
@@ -119,7 +124,8 @@ def _checked_out(commit: str) -> Iterator[Side]:
             _git("worktree", "remove", "--force", str(folder))
 
 
-def _git(*arguments: str) -> None:
+def _git(*arguments: str) -> str:
+    """Run git; what it prints."""
     try:
         done = subprocess.run(
             ["git", *arguments],  # noqa: S607 -- the user's own git
@@ -132,6 +138,7 @@ def _git(*arguments: str) -> None:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["failed"])[-1]
         raise CannotTellError(f"git {arguments[0]}: {last}", "git log --oneline")
+    return done.stdout
 
 
 def _alike(
@@ -195,8 +202,13 @@ def _call(side: Side, command: Sequence[str], target: Path) -> None:
             "give a command that ends sooner",
         ) from None
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise CannotTellError(
-            f"{command[0]} failed on {side.commit} with {done.returncode}: {last}",
+            f"{command[0]} failed on {side.commit} with {done.returncode}: {_said(done.stderr)}",
             "run it there yourself",
         )
+
+
+def _said(stderr: str) -> str:
+    """The last line of what a command said of its failure; a hint is advice, not the failure."""
+    lines = (each.strip() for each in reversed(stderr.splitlines()))
+    return next((each for each in lines if each and not each.startswith(HINT)), "no message")

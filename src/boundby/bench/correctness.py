@@ -26,7 +26,7 @@ from boundby.bench.layouts import (
     transposed_inputs,
 )
 from boundby.bench.reference import Baseline, Reference
-from boundby.bench.runs import Outcome, Weights, precisions, run
+from boundby.bench.runs import Outcome, Weights, precisions, run, takes_gradient
 from boundby.bench.targets import refuse_lazy
 from boundby.bench.tolerance import ORDER, lowest
 from boundby.errors import CannotTellError, UsageError
@@ -156,7 +156,7 @@ def check(  # noqa: PLR0913 -- tolerances and variants, all by keyword
 
     Args:
         new, ref: Functions or modules; modules of the same parameters share those of ``ref``.
-        inputs: Arguments; floating tensors take gradients.
+        inputs: Arguments; floating and complex tensors take gradients.
         rtol, atol: Elementwise tolerances against float64 instead of ``k``.
         k: Factor over the baseline's error; else 2 for float32, 3 for half precision.
         precision: Element type in which ``new`` may compute; else the lowest that it is seen in.
@@ -185,8 +185,22 @@ def check(  # noqa: PLR0913 -- tolerances and variants, all by keyword
         found, why = trial.variant(name, ways, alone=name == "fresh values")
         cases += found
         notes += why
-    blind = {f"{a.name}: {a.reason}" for c in cases for a in c.agreements if a.is_blind}
-    return Check(rule.precision, tuple(cases), tuple(dict.fromkeys([*notes, *sorted(blind)])))
+    every = dict.fromkeys([*notes, *sorted(_not_compared(cases))])
+    return Check(rule.precision, tuple(cases), tuple(every))
+
+
+def _not_compared(cases: Sequence[Case]) -> Iterator[str]:
+    """Each tensor that nothing was compared of, with the runs where they are not all of them."""
+    runs: dict[str, set[str]] = {}
+    blind: dict[tuple[str, str], set[str]] = {}
+    for case in cases:
+        for each in case.agreements:
+            runs.setdefault(each.name, set()).add(case.inputs)
+            if each.is_blind:
+                blind.setdefault((each.name, each.reason), set()).add(case.inputs)
+    for (name, reason), where in blind.items():
+        said = "" if where == runs[name] else f", {', '.join(sorted(where))}"
+        yield f"{name}{said}: {reason}"
 
 
 def _rule(
@@ -333,15 +347,16 @@ class Trial:
 
     def _weights(self, layout: str) -> Weights:
         """The same values for every run, made once a shape on the CPU."""
-        made: dict[tuple[int, tuple[int, ...]], Tensor] = {}
+        made: dict[tuple[int, tuple[int, ...], bool], Tensor] = {}
 
         def weight(at: int, output: Tensor) -> Tensor | None:
-            if not output.is_floating_point():
+            if not takes_gradient(output):
                 return None
-            key = at, tuple(output.shape)
+            key = at, tuple(output.shape), output.is_complex()
             if key not in made:
                 generator = torch().Generator().manual_seed(self.seed + at)
-                made[key] = torch().randn(key[1], generator=generator, dtype=torch().float64)
+                wide = torch().complex128 if output.is_complex() else torch().float64
+                made[key] = torch().randn(key[1], generator=generator, dtype=wide)
             values = made[key].to(dtype=output.dtype, device=output.device)
             fits = layout in grad_layouts(output.shape)
             return laid_out(values, layout if fits else CONTIGUOUS)

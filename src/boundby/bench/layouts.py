@@ -50,7 +50,10 @@ def transposed_inputs(inputs: Sequence[Any]) -> list[Any]:
 
 
 def redrawn(inputs: Sequence[Any], seed: int) -> list[Any]:
-    """Fresh values: normal ones of the same mean and spread; integers in another order."""
+    """Fresh values: normal ones of the same mean and spread; integers in another order.
+
+    NaN and infinities stay where they are: a mask of minus infinity remains one.
+    """
     generator = torch().Generator().manual_seed(seed)
     return [map_tensors(lambda each: _redrawn(each, generator), value) for value in inputs]
 
@@ -62,13 +65,15 @@ def shuffled(inputs: Sequence[Any], seed: int) -> list[Any]:
 
 
 def _redrawn(value: Tensor, generator: Any) -> Tensor:  # noqa: ANN401 -- torch's generator
-    if not value.is_floating_point() or value.numel() == 0:
+    finite = value.detach().isfinite()
+    if not value.is_floating_point() or not bool(finite.any()):
         return _shuffled(value, generator)
-    plain = value.detach().double()
-    spread = float(plain.std()) if value.numel() > 1 else 1.0
+    plain = value.detach()[finite].double()
+    spread = float(plain.std()) if plain.numel() > 1 else 1.0
     fresh = torch().randn(value.shape, generator=generator, dtype=torch().float64)
-    drawn = fresh * spread + float(plain.mean())
-    return drawn.to(value.dtype).to(value.device).requires_grad_(value.requires_grad)
+    drawn = (fresh * spread + float(plain.mean())).to(value.dtype).to(value.device)
+    mixed = torch().where(finite, drawn, value.detach())
+    return mixed.requires_grad_(value.requires_grad)
 
 
 def _shuffled(value: Tensor, generator: Any) -> Tensor:  # noqa: ANN401 -- torch's generator

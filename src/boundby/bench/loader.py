@@ -13,6 +13,7 @@ from boundby.bench.correctness import USERS_ERRORS
 from boundby.bench.framework import has_cuda, torch_module
 from boundby.bench.loader_batches import Seen, busy, growth, readings, seen, stages
 from boundby.bench.loader_values import FEWEST_BATCHES, LoaderResult, Pass, Settings
+from boundby.bench.stall import ended_when_stalled
 from boundby.bench.targets import said_by
 from boundby.errors import CannotTellError
 from boundby.memory.host import Loading, host_use, pinned_bytes
@@ -23,6 +24,10 @@ BUDGET_S = 20.0
 MOST_BATCHES = 500
 LONGEST = 2
 """A pass of slow batches ends after so many times its part, with fewer batches than it should."""
+PATIENCE = 5
+LEAST_PATIENCE_S = 60.0
+"""Without a batch for so many times the budget, and so long, a loader hangs: a first batch that
+takes a minute is slow."""
 
 
 def measure_loader(
@@ -42,7 +47,7 @@ def measure_loader(
         sweep: Whether to try other settings.
 
     Raises:
-        CannotTellError: It cannot be iterated, or gives no batch.
+        CannotTellError: It cannot be iterated, gives no batch, or hangs.
     """
     if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
         raise CannotTellError(
@@ -51,14 +56,15 @@ def measure_loader(
     others = candidates(settings_of(loader)) if is_plain(loader) and sweep else []
     part = budget_s / (len(others) + 2)
     ends = time.monotonic() + budget_s
-    measured = run_pass(loader, part)
+    patience = max(PATIENCE * budget_s, LEAST_PATIENCE_S)
+    measured = run_pass(loader, part, patience_s=patience)
     if not measured.first_ns:
         raise CannotTellError(
             "the loader gave no batch",
             "is its data set empty, or smaller than a batch with drop_last?",
         )
-    again = run_pass(loader, 0.0, fewest=0)
-    passes, untried = _sweep(loader, others, part, ends)
+    again = run_pass(loader, 0.0, fewest=0, patience_s=patience)
+    passes, untried = _sweep(loader, others, part, ends, patience)
     holds = _loading(loader, measured)
     pinned = pinned_bytes(measured.batch_bytes, holds.prefetch, holds.workers) if holds.pins else 0
     return LoaderResult(
@@ -83,12 +89,14 @@ def _sweep(
     others: list[Settings],
     part_s: float,
     ends: float,
+    patience_s: float,
 ) -> tuple[tuple[Pass, ...], list[str]]:
     """Passes with other settings while there is time, and a note on each that has none.
 
     Args:
         part_s: Seconds a pass.
         ends: When all must be done, on the monotonic clock.
+        patience_s: As of ``run_pass``.
     """
     found, notes, late = [], [], []
     for settings in others:
@@ -96,7 +104,9 @@ def _sweep(
             late.append(settings.text)
             continue
         try:
-            found.append(run_pass(rebuilt(loader, settings), part_s))
+            found.append(run_pass(rebuilt(loader, settings), part_s, patience_s=patience_s))
+        except CannotTellError as error:
+            notes.append(f"{settings.text} was not measured: {error.message}")
         except (*USERS_ERRORS, OSError) as error:
             notes.append(f"{settings.text} was not measured: {said_by(error)}")
         gc.collect()  # an iterator that failed must not be ended by a worker of the next
@@ -207,17 +217,26 @@ def run_pass(
     budget_s: float,
     *,
     fewest: int = FEWEST_BATCHES,
+    patience_s: float = LEAST_PATIENCE_S,
 ) -> Pass:
     """One pass over a loader, stopped when its time is up.
 
     Args:
         fewest: Batches to take after the first, where that costs at most twice the time.
+        patience_s: How long to wait for a batch, and at most twice as long.
+
+    Raises:
+        CannotTellError: No batch came for so long.
     """
     settings = settings_of(loader)
     plain = is_plain(loader)
     timed = _timed(loader, settings) if plain else loader
     try:
-        return _take(timed, settings, budget_s, fewest=fewest, one_a_batch=_is_unbatched(loader))
+        kept: list[Seen] = []
+        with ended_when_stalled(lambda: len(kept), patience_s):
+            return _take(
+                timed, settings, budget_s, kept, fewest=fewest, one_a_batch=_is_unbatched(loader)
+            )
     finally:
         if plain:
             from boundby.bench.loader_probe import restore_transform  # noqa: PLC0415 -- loads torch
@@ -249,13 +268,13 @@ def _take(
     loader: Any,  # noqa: ANN401 -- a DataLoader or the like
     settings: Settings,
     budget_s: float,
+    kept: list[Seen],
     *,
     fewest: int,
     one_a_batch: bool,
 ) -> Pass:
-    """Batches as fast as they come, without what reading the memory cost."""
+    """Batches as fast as they come, without what reading the memory cost; each goes to ``kept``."""
     begin = time.perf_counter_ns()
-    kept: list[Seen] = []
     waits: list[float] = []
     is_whole = True
     last = begin

@@ -13,6 +13,9 @@ from boundby.errors import CannotTellError
 
 IN_PLACE = "leaf Variable that requires grad is being used in an in-place operation"
 """How autograd refuses it."""
+COMPLEX = {"float32": "complex64", "float64": "complex128"}
+PARTS = {made: part for part, made in COMPLEX.items()}
+"""The complex type of a floating one, and the type of its parts."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +92,21 @@ def _named_leaves(own: list[Any]) -> Iterator[tuple[str, Tensor]]:
 
 
 def _copied(value: Any, *, needs_grad: bool) -> Any:  # noqa: ANN401 -- any argument
-    """The argument with its tensors copied, strides kept; floating ones take gradients."""
+    """The argument with its tensors copied, strides kept; those that can take gradients."""
 
     def copied(tensor: Tensor) -> Tensor:
         same = torch().empty_strided(
             tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
         )
         same.copy_(tensor.detach())
-        return same.requires_grad_(needs_grad and same.is_floating_point())
+        return same.requires_grad_(needs_grad and takes_gradient(same))
 
     return map_tensors(copied, value)
+
+
+def takes_gradient(tensor: Tensor) -> bool:
+    """Whether its element type has gradients: floating and complex ones."""
+    return bool(tensor.is_floating_point() or tensor.is_complex())
 
 
 def cast(fn: Any, dtype: Any, device: Any = None) -> Any:  # noqa: ANN401 -- module or function
@@ -109,10 +117,16 @@ def cast(fn: Any, dtype: Any, device: Any = None) -> Any:  # noqa: ANN401 -- mod
 
 
 def cast_inputs(inputs: Sequence[Any], dtype: Any, device: Any = None) -> list[Any]:  # noqa: ANN401
-    """Inputs with floating tensors in another element type, and all on another device."""
+    """Inputs with floating tensors in another element type, and all on another device.
+
+    Complex ones get the type whose parts are of it; where there is none they stay as they are.
+    """
 
     def converted(tensor: Tensor) -> Tensor:
         kind = dtype if tensor.is_floating_point() else tensor.dtype
+        if tensor.is_complex():
+            made = COMPLEX.get(str(dtype).removeprefix("torch."))
+            kind = getattr(torch(), made) if made else tensor.dtype
         return tensor.detach().to(dtype=kind, device=device or tensor.device)
 
     return [map_tensors(converted, each) for each in inputs]
@@ -148,11 +162,12 @@ def precisions(fn: Callable[..., object], inputs: Sequence[Any]) -> frozenset[st
             kwargs: Any = None,  # noqa: ANN401
         ) -> Any:  # noqa: ANN401
             result = func(*args, **(kwargs or {}))
-            seen.update(
+            names = [
                 str(each.dtype).removeprefix("torch.")
                 for each in tensors_in(result)
-                if each.is_floating_point()
-            )
+                if takes_gradient(each)
+            ]
+            seen.update(PARTS.get(name, name) for name in names)
             return result
 
     plain = getattr(fn, "_torchdynamo_orig_callable", getattr(fn, "_orig_mod", fn))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DEFAULT_PARENT = "boundby_runs"
 KINDS = ("batch", "numerics")
+INTERRUPTED = 130
+"""What a shell reports for a program that Ctrl-C ended."""
 GIB = 1 << 30
 
 
@@ -73,6 +75,8 @@ def command(*, output: Output, what: str, arguments: tuple[str, ...], **asked: A
     Another batch size or precision is tried only where --allow says so.
     """
     settings = _settings(what, arguments, asked)
+    for option in _passed_on(arguments):
+        output.note(f"{option} goes to {what}: options of boundby stand before the script")
     outcome = _tune(settings, asked["journal"], output)
     output.write(_text(outcome, output))
     return 0
@@ -111,6 +115,12 @@ def _settings(target: str, arguments: tuple[str, ...], asked: dict[str, Any]) ->
     )
 
 
+def _passed_on(arguments: tuple[str, ...]) -> list[str]:
+    """Words behind a script that boundby knows as well: they may have been meant for it."""
+    own = {name for each in command.params for name in each.opts if name.startswith("--")}
+    return [each for each in arguments if each.partition("=")[0] in own]
+
+
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
@@ -122,10 +132,24 @@ def _tune(settings: Settings, folder: Path | None, output: Output) -> Outcome:
 
     _check_target(settings.target)
     journal = Journal(folder or _new_folder(), settings)
-    talks = sys.stderr.isatty() or output.verbose
-    return tune(
-        ProcessLab(settings, journal), journal, settings, output.note if talks else lambda _: None
+    say = output.note if sys.stderr.isatty() or output.verbose else lambda _: None
+    try:
+        return tune(ProcessLab(settings, journal), journal, settings, say)
+    except KeyboardInterrupt:
+        if not journal.records:
+            raise
+        raise _stopped(journal.folder) from None
+
+
+def _stopped(folder: Path) -> BoundbyError:
+    """An interrupt in the middle: where what was measured is, and how to go on."""
+    found = BoundbyError(
+        "interrupted",
+        f"boundby report {folder} tells what was measured; "
+        f"the same command with --journal {folder} goes on",
     )
+    found.exit_code = INTERRUPTED
+    return found
 
 
 def _new_folder() -> Path:

@@ -39,11 +39,12 @@ class Search:
     @property
     def why(self) -> str:
         """In words."""
-        last = self.probes[-1][0] if self.probes else 0
+        last, probe = self.probes[-1] if self.probes else (0, Trial())
+        said = f": {probe.message}" if probe.message else ""
         return {
             "memory": f"batch {self.failed_at} leaves too little memory",
             "saturated": f"throughput no longer grows at batch {last}",
-            "failed": f"batch {self.failed_at} fails",
+            "failed": f"batch {self.failed_at} fails{said}",
             "budget": "there was no time for more",
             "most": f"batch {last} was the last to try",
         }[self.ended]

@@ -10,7 +10,8 @@ from boundby.errors import CannotTellError
 from boundby.experiment.changes import BY_ID
 from boundby.experiment.choose import Pick, State, choose
 from boundby.experiment.journal import FILE, VERSION, Journal, read_journal
-from boundby.experiment.outcome import BASELINE, Outcome, Record, gain_of, patch_of
+from boundby.experiment.outcome import Outcome, Record, gain_of, patch_of
+from boundby.experiment.records import BASELINE
 from boundby.experiment.reference import TF32
 from boundby.experiment.settings import LEAST_S, Settings
 from boundby.experiment.turns import precision_of
@@ -124,9 +125,8 @@ def read_outcome(path: Path) -> Outcome:
             f"{file} is a journal of version {kept.header['version']}",
             f"read it with the boundby that wrote it; this one knows version {VERSION}",
         )
-    is_whole = len(kept.endings) == len(baselines)
     unended: Record = {"why": UNENDED, "seconds": spent(kept.records)}
-    ending = kept.endings[-1] if is_whole else unended
+    ending = kept.ending or unended
     return outcome_of(
         Outline(
             target=kept.header["target"],
@@ -199,6 +199,4 @@ def mfu(facts: Facts, configuration: Configuration, record: Record) -> float | N
 
 def own_precision(facts: Facts) -> str:
     """That of the unchanged program; empty where its journal does not tell."""
-    flags = facts.caliber.get("flags") or {}
-    by_flag = facts.computes == "float32" and flags.get("matmul_precision") in ("high", "medium")
-    return TF32 if by_flag else facts.computes
+    return TF32 if facts.computes == "float32" and facts.has_tf32 else facts.computes

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from boundby.errors import BoundbyError, UsageError
-from boundby.experiment.records import END, PROGRAM, Record, is_header, record_in
+from boundby.experiment.records import BASELINE, END, PROGRAM, Record, is_header, record_in
 from boundby.experiment.settings import Settings
 from boundby.experiment.values import Facts
 
@@ -25,6 +25,9 @@ KNOWN = ("batch", "flops", "memory_bytes", "computes")
 """Facts of the program that its journal keeps."""
 TORN = "the last record was torn when its writer was killed: dropped"
 
+FULL = "make room, then run the same command again: it takes up from here"
+GONE = "the folder was removed meanwhile: run the same command again, with one that stays"
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -33,7 +36,8 @@ class Kept:
     Attributes:
         header: What it is of; None where nothing was written yet.
         records: Every record of a trial, in order.
-        programs, endings: What each run wrote at its start and, where it came to it, at its end.
+        programs: What each run wrote at its start.
+        ending: What the run of the last baseline wrote at its end; None where it came to none.
         notes: What was wrong with it.
         torn: Bytes at the end that are no whole line.
     """
@@ -41,7 +45,7 @@ class Kept:
     header: Record | None
     records: tuple[Record, ...]
     programs: tuple[Record, ...]
-    endings: tuple[Record, ...]
+    ending: Record | None
     notes: tuple[str, ...]
     torn: int
 
@@ -110,9 +114,9 @@ class Journal:
         try:
             self._write(record)
         except OSError as error:
+            is_gone = isinstance(error, FileNotFoundError)
             raise BoundbyError(
-                f"{self._path}: cannot write: {error.strerror}",
-                "make room, then run the same command again: it takes up from here",
+                f"{self._path}: cannot write: {error.strerror}", GONE if is_gone else FULL
             ) from None
 
     def trial_folder(self, name: str) -> Path:
@@ -140,7 +144,7 @@ def read_journal(path: Path) -> Kept:
     """
     raw = path.read_bytes() if path.is_file() else b""
     if not raw:
-        return Kept(None, (), (), (), (), 0)
+        return Kept(None, (), (), None, (), 0)
     whole, _, torn = raw.rpartition(b"\n")
     head, *lines = whole.splitlines() or [b""]
     if not is_header(head):
@@ -156,11 +160,18 @@ def read_journal(path: Path) -> Kept:
         if record is None
     ]
     records = [record for _, record in found if record is not None]
-    programs, endings = (
-        tuple(each for each in records if each["kind"] == kind) for kind in (PROGRAM, END)
-    )
+    programs = tuple(each for each in records if each["kind"] == PROGRAM)
     trials = tuple(each for each in records if each["kind"] not in (PROGRAM, END))
-    return Kept(json.loads(head), trials, programs, endings, tuple(notes), len(torn))
+    return Kept(json.loads(head), trials, programs, _last_ending(records), tuple(notes), len(torn))
+
+
+def _last_ending(records: list[Record]) -> Record | None:
+    """How the run of the last baseline ended: runs before it may have been killed."""
+    found: Record | None = None
+    for each in records:
+        if each["kind"] in (BASELINE, END):
+            found = each if each["kind"] == END else None
+    return found
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 -- any plain value

@@ -9,6 +9,7 @@ from typing import Any
 
 from boundby.experiment.changes import BY_ID
 from boundby.experiment.choose import Pick
+from boundby.experiment.records import BASELINE
 from boundby.experiment.values import (
     Configuration,
     Decision,
@@ -18,7 +19,6 @@ from boundby.experiment.values import (
 )
 
 Record = dict[str, Any]
-BASELINE = "baseline"
 DRIFTED = 1.1
 """Figures of different trials that disagree by more with the turns are told."""
 

@@ -11,6 +11,8 @@ from boundby.experiment.values import Decision
 Record = dict[str, Any]
 PROGRAM, END = "program", "end"
 """Records of a run beside those of its trials: what it is of, and why it came to its end."""
+BASELINE = "baseline"
+"""The first record of the trials of a run."""
 
 
 class _Header(msgspec.Struct, tag_field="kind", tag="header"):

@@ -19,7 +19,7 @@ from boundby.experiment.machine import compile_seconds, peaks, traced
 from boundby.experiment.program import Program, gradients, make_program
 from boundby.experiment.reference import make_reference, named
 from boundby.experiment.wire import TRACE, Answer, Request
-from boundby.experiment.workload import facts_of, make_workload
+from boundby.experiment.workload import facts_of, make_workload, refuse_small_batch
 
 WARM_STEPS = 3
 CLEAN_STEPS = 9
@@ -111,6 +111,7 @@ class WorkloadSession:
 
     def _made(self) -> Program:
         if self._program is None:
+            refuse_small_batch(self._workload, self._request.size)
             self._program = make_program(
                 self._workload, self._applied, self._request.size, self._request.seed
             )

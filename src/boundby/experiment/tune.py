@@ -110,7 +110,9 @@ def judged(found: Attempt) -> tuple[Decision, str]:
     if found.searched is None:
         return decision, why
     if found.searched.size is None:
-        return "reverted", f"no size that was tried is faster: {found.searched.why}"
+        is_refused = found.searched.ended == "failed" and len(found.searched.probes) == 1
+        why = f"no size that was tried is faster: {found.searched.why}"
+        return "failed" if is_refused else "reverted", why
     return decision, f"{why}; {found.searched.why}"
 
 

@@ -77,6 +77,12 @@ class Facts:
         """Whether all of it computes in float32."""
         return self.computes == "float32" and "float32" in self.dtypes
 
+    @property
+    def has_tf32(self) -> bool:
+        """Whether the program itself lets float32 products round their inputs; unknown is no."""
+        flags = self.caliber.get("flags") or {}
+        return flags.get("matmul_precision") in ("high", "medium")
+
     def has_module(self, *parts: str) -> bool:
         """Whether the name of any module holds one of the parts."""
         return any(part in name for name in self.modules for part in parts)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from boundby.bench.caliber import Caliber, gather
@@ -80,6 +81,44 @@ def start_build(workload: Any, size: int | None, seed: int) -> Build:  # noqa: A
     model = model.to(device)
     model.train(hasattr(workload, "optimizer"))
     return Build(workload, device, size or workload.batch_size, model)
+
+
+def refuse_small_batch(workload: Any, size: int | None) -> None:  # noqa: ANN401 -- the user's own
+    """Raise where a larger batch does not hold its samples: its throughput would be a lie.
+
+    A dimension that is the size at the program's own must be the size; where none follows it, as of
+    packed samples, the batch must grow by half of what it should.
+
+    Raises:
+        UsageError: ``batch`` passes over its size, or the data of ``loader`` are too few.
+    """
+    own = workload.batch_size
+    if size is None or size <= own:
+        return
+    before, after = (_shapes(workload, each) for each in (own, size))
+    pairs = [
+        pair for shapes in zip(before, after, strict=False) for pair in zip(*shapes, strict=False)
+    ]
+    samples = {now for was, now in pairs if was == own}
+    most = sum(map(prod, before)) * (1 + (size / own - 1) / 2)
+    is_unknown = samples <= {own}
+    has_grown = size in samples or (is_unknown and sum(map(prod, after)) >= most)
+    if before and after and not has_grown:
+        name = "loader" if hasattr(workload, "loader") else "batch"
+        held = f" but {max(samples)}" if samples else ""
+        raise UsageError(
+            f"{name}({size}) does not give {size} samples{held}",
+            "make as many samples as it is asked for",
+        )
+
+
+def _shapes(workload: Any, size: int) -> list[tuple[int, ...]]:  # noqa: ANN401 -- likewise
+    """Of all tensors in the first batch of a size; empty where there are none."""
+    if hasattr(workload, "loader"):
+        batch = next(iter(workload.loader(size)), None)
+    else:
+        batch = workload.batch(size)
+    return [tuple(each.shape) for each in tensors_in(batch)]
 
 
 def facts_of(build: Build, script: str | None) -> Facts:

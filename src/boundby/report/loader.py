@@ -62,7 +62,7 @@ def markdown(found: LoaderResult) -> str:
     ]
     head = ["| settings | batch | first batch | samples/s |", "| --- | ---: | ---: | ---: |"]
     title = f"# Loader: {WORDS[found.answer]}{_against(found)}"
-    best = ["", f"Best: `{_best(found)}`"]
+    best = ["", f"Best: `{_best(found)}`" if found.sweep else f"Best: {_best(found)}"]
     host = [f"- `{fact.id}`: {text(fact.text)}" for fact in found.host.facts] if found.host else []
     host = ["", "## Memory of the host", "", *host] if host else []
     notes = ["", *(f"- {text(each)}" for each in found.notes)] if found.notes else []
@@ -175,6 +175,8 @@ def _cells(each: Pass) -> tuple[str, ...]:
 
 
 def _best(found: LoaderResult) -> str:
+    if not found.sweep:
+        return "unknown: no other settings were measured"
     gain = found.measured.per_batch_ns / max(found.best.per_batch_ns, 1.0)
     now = "as it is" if found.best is found.measured else f"{numbers.times(gain)} as fast"
     return f"{found.best.settings.text}: {now}"

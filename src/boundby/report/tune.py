@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from boundby.experiment.outcome import Outcome, Record, path_points
 from boundby.experiment.questions import questions
 from boundby.report import numbers, sanitize
@@ -77,12 +79,10 @@ def rate(record: Record) -> str:
 
 def verify(outcome: Outcome) -> list[str]:
     """Commands that check the patch once it was applied."""
-    target = sanitize.visible(outcome.target)
+    whole = sanitize.visible(shlex.join((outcome.target, *outcome.arguments)))
     if outcome.facts.kind == "script":
-        return [f"boundby run {target}", f"boundby tune {target} --journal after"]
-    return [
-        f"boundby tune {target} --trials 0   # once applied: its baseline",
-    ]
+        return [f"boundby run {whole}", f"boundby tune --journal after {whole}"]
+    return [f"boundby tune {whole} --trials 0   # once applied: its baseline"]
 
 
 def going_on(outcome: Outcome) -> str:
@@ -162,10 +162,16 @@ def gate_findings(outcome: Outcome) -> list[str]:
     ]
 
 
+def none_found(outcome: Outcome) -> str:
+    """What an empty list of findings means."""
+    is_tried = any(each["kind"] == "trial" for each in outcome.story)
+    return "every trial that gave a number passed" if is_tried else "nothing was tried"
+
+
 def _gates(outcome: Outcome, width: int) -> list[Line]:
     found = gate_findings(outcome)
     if not found:
-        return [line("every trial that gave a number passed", "dim")]
+        return [line(none_found(outcome), "dim")]
     return [row for text in found for row in paragraph(text, width, "warning")]
 
 

@@ -166,12 +166,35 @@ def test_two_commits_with_a_command(repository):
     assert len(left.stdout.splitlines()) == 1
 
 
-FAIL = "import sys; print('boom', file=sys.stderr); sys.exit(3)"
+def test_changes_that_are_not_committed_are_told_and_left_alone(repository):
+    command = [sys.executable, "-c", BENCH]
+    value = repository / "value.py"
+    (repository / "untracked.py").write_text("")
+    clean = compare_commits(["HEAD", "HEAD"], command, rounds=6)
+    value.write_text("value = 9.0")
+    found = compare_commits(["HEAD", "HEAD"], command, rounds=6)
+
+    assert (clean.notes, len(found.notes)) == ((), 1)
+    assert "not committed were not measured" in found.notes[0]
+    assert found.effect == "same"
+    assert value.read_text() == "value = 9.0"
 
 
-def test_a_command_that_fails_is_told_with_its_commit(repository):
-    with pytest.raises(CannotTellError, match=r"failed on HEAD with 3: boom"):
-        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", FAIL])
+FAIL = "import sys; print({!r}, file=sys.stderr); sys.exit(3)"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Traceback\n  File\nboom", "boom$"),
+        ("f.py: no 'f'\n\nhint: name it module:function", "f.py: no 'f'$"),
+        ("hint: try again", "no message$"),
+        ("", "no message$"),
+    ],
+)
+def test_a_command_that_fails_is_told_with_its_commit(repository, text, said):
+    with pytest.raises(CannotTellError, match=f"failed on HEAD with 3: {said}"):
+        compare_commits(["HEAD", "HEAD"], [sys.executable, "-c", FAIL.format(text)])
 
 
 @pytest.mark.parametrize("commit", ["nonsense", "--", "HEAD~9", "HEAD:value.py"])

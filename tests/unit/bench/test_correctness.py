@@ -15,6 +15,7 @@ from boundby.report.terminal import Look
 
 A, B = torch.randn(32, 64), torch.randn(64, 16)
 X = torch.randn(8, 128)
+Z = torch.randn(8, 6, dtype=torch.complex64, generator=torch.Generator().manual_seed(3))
 QKV = [torch.randn(2, 4, 16, 8) for _ in range(3)]
 
 
@@ -58,6 +59,8 @@ class WrongForTransposed(torch.autograd.Function):
         pytest.param(F.scaled_dot_product_attention, formula, QKV, id="attention"),
         pytest.param(lambda x: x.argmax(1), lambda x: x.max(1).indices, (X,), id="integers"),
         pytest.param(lambda x: x.log(), torch.log, (X,), id="NaN in both"),
+        pytest.param(lambda z: z.conj() * z, lambda z: z * z.conj(), (Z,), id="complex"),
+        pytest.param(lambda z: z.abs(), lambda z: (z * z.conj()).real.sqrt(), (Z,), id="modulus"),
     ],
 )
 def test_right_candidates_pass(new, ref, inputs):
@@ -77,6 +80,10 @@ def test_right_candidates_pass(new, ref, inputs):
         pytest.param(WrongBackward.apply, lambda x: x * 2, (X,), "grad", id="gradient"),
         pytest.param(WrongForTransposed.apply, lambda x: x * 2, (X,), "grad", id="layout"),
         pytest.param(lambda a, b: a @ b.detach(), torch.mm, (A, B), "grad", id="no gradient"),
+        pytest.param(lambda z: z * 1.001, lambda z: z * 1, (Z,), "output", id="complex"),
+        pytest.param(
+            lambda z: z.detach() * z, lambda z: z * z, (Z,), "grad", id="complex gradient"
+        ),
         pytest.param(lambda x: x.argmin(1), lambda x: x.argmax(1), (X,), "output", id="integers"),
         pytest.param(lambda x: x.abs().log(), torch.log, (X,), "output", id="NaN elsewhere"),
         pytest.param(lambda x: x[:, :4], lambda x: x, (X,), "output", id="shape"),
@@ -96,6 +103,15 @@ def test_wrong_candidates_fail(new, ref, inputs, where):
     assert not found
     assert any(name.startswith(where) for name in failed)
     assert str(found).startswith("fail")
+
+
+def test_complex_numbers_have_a_reference_of_twice_their_bits():
+    single = check(torch.mul, torch.mul, Z, Z)
+    double = check(lambda z: z * (1 + 1e-9), lambda z: z * 1, Z.to(torch.complex128))
+
+    assert single.cases[0].agreements[0].error > 0
+    assert {each.name for each in single.cases[0].agreements} >= {"grad of input 1"}
+    assert (double.precision, double.passed) == ("float64", False)
 
 
 def test_a_wrong_layout_is_told_from_the_right_ones():
@@ -234,6 +250,18 @@ def test_fresh_values_keep_type_place_and_range():
     assert word == "sum"
 
 
+def test_fresh_values_leave_a_mask_a_mask():
+    mask = torch.zeros(8, 8).masked_fill(torch.ones(8, 8).triu(1).bool(), float("-inf"))
+    values = X.clone()
+    values[0] = float("nan")
+    fresh_mask, fresh = redrawn([mask, values], seed=1)
+
+    assert torch.equal(fresh_mask, mask)
+    assert torch.equal(fresh.isnan(), values.isnan())
+    assert not torch.equal(fresh[1:], values[1:])
+    assert redrawn([torch.full((3,), float("nan"))], seed=1)[0].isnan().all()
+
+
 def test_limits_grow_with_the_error_of_the_baseline_and_never_vanish():
     assert limit("float32", 10_000, 1e-4) == 2e-4
     assert limit("bfloat16", 10_000, 4e-3) == pytest.approx(1.2e-2)
@@ -367,6 +395,19 @@ def test_what_is_not_finite_is_held_against_the_candidate_alone(new, ref, inputs
 
     assert found.word == word, str(found)
     assert found.passed is (word == "pass")
+
+
+def test_runs_in_which_nothing_was_compared_are_named():
+    first_row = X.clone()
+    first_row[0] = float("nan")
+    nothing = torch.full_like(X, float("nan"))
+
+    assert check(torch.exp, torch.exp, first_row, grads=False).notes == (
+        "output 0, batch 1: no value of the reference is finite: nothing was compared",
+    )
+    assert check(torch.exp, torch.exp, nothing, grads=False).notes == (
+        "output 0: no value of the reference is finite: nothing was compared",
+    )
 
 
 def test_inputs_inside_of_others_are_varied_and_differentiated():

@@ -1,6 +1,7 @@
 """Loaders: stages, workers, restart, and what other settings would give."""
 
 import os
+import signal
 import time
 from dataclasses import replace
 
@@ -201,6 +202,44 @@ def test_slow_batches_keep_to_the_time_and_what_was_not_tried_is_told(monkeypatc
     assert "only 1 batch came after the first" in found.notes[0]
 
 
+class Stuck(Numbers):
+    """Its twelfth item never comes, in a worker or anywhere; the others do."""
+
+    def __init__(self, *, only_in_workers=False):
+        super().__init__()
+        self.only_in_workers = only_in_workers
+
+    def __getitem__(self, index):
+        if index == 12 and (get_worker_info() is not None or not self.only_in_workers):
+            time.sleep(600)
+        return torch.ones(3)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr("boundby.bench.loader.LEAST_PATIENCE_S", 0.8)
+    monkeypatch.setattr("boundby.bench.loader.PATIENCE", 0.01)
+    monkeypatch.setattr("boundby.bench.loader._available_cpus", lambda: 1)
+    monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 0.2)  # ends workers
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_loader_that_hangs_ends_in_one_line(impatient, workers):
+    loader = DataLoader(Stuck(), batch_size=4, num_workers=workers)
+
+    with pytest.raises(CannotTellError, match=r"no batch came for 0.8 s, after 3 of them"):
+        measure_loader(loader, budget_s=30)
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_settings_under_which_a_loader_hangs_cost_nothing_that_was_measured(impatient):
+    found = measure_loader(DataLoader(Stuck(only_in_workers=True), batch_size=4), budget_s=30)
+
+    assert len(found.measured.batch_ns) == 9
+    assert found.sweep == ()
+    assert "was not measured: no batch came for 0.8 s" in found.notes[0]
+
+
 class OwnWay(DataLoader):
     def __iter__(self):
         for batch in super().__iter__():
@@ -224,6 +263,14 @@ def test_what_can_be_iterated_once_has_no_restart():
     assert found.restart_ns is None
     assert found.notes[-1] == "a second pass gave no batch: it can be iterated once"
     assert "again" not in render(found, Look())
+
+
+def test_without_other_settings_none_are_called_best():
+    found = measure_loader([torch.ones(3)] * 20)
+
+    for text in (render(found, Look()), markdown(found)):
+        assert "num_workers=0: as it is" not in text
+        assert "no other settings were measured" in text
 
 
 @pytest.mark.parametrize("made", [None, 5, torch.nn.Linear(1, 1)])

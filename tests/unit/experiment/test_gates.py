@@ -1,15 +1,19 @@
 """What a process of a workload judges, in this process: right passes, wrong does not."""
 
+import re
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from boundby.capture.compiled import compiled_frames
 from boundby.errors import BoundbyError, UsageError
 from boundby.experiment import gates
 from boundby.experiment.changes import BY_ID, CHANGES
+from boundby.experiment.changes.bf16_params import NARROW
 from boundby.experiment.changes.sdpa import core_of, one_layout
 from boundby.experiment.child import kind_of
 from boundby.experiment.program import gradients, make_program
@@ -139,6 +143,20 @@ def test_a_gradient_that_is_missing_fails(reference):
     assert (fields["passed"], fields["worst"]) == (False, "grad of 0.out.weight")
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")
+@pytest.mark.parametrize("name", ["Plain", "Small"])
+def test_a_model_of_torchs_own_containers_is_compiled_too(monkeypatch, name):
+    import torch
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))  # at once
+    before = compiled_frames()
+    eager = curve(make_program(workload(name), (), None), 2)
+    program = make_program(workload(name), ((BY_ID["compile-model"], "default"),), None)
+
+    assert curve(program, 2) == pytest.approx(eager, rel=1e-5)
+    assert compiled_frames() == before + 1
+
+
 @pytest.mark.parametrize(("core", "word"), [("own:planted", "fail"), ("default", "pass")])
 def test_attention_is_checked_over_layouts_in_one_process(core, word):
     asked = session("Small", ("sdpa", core))
@@ -200,6 +218,30 @@ def test_a_program_that_cannot_be_judged(tmp_path, name, said):
 def test_a_class_that_is_no_workload(name, said):
     with pytest.raises(UsageError, match=said):
         workload(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "said"),
+    [
+        ("Fixed", 8, "batch(8) does not give 8 samples but 4"),
+        ("Few", 32, "loader(32) does not give 32 samples but 16"),
+        ("PackedFixed", 8, "batch(8) does not give 8 samples"),
+    ],
+)
+def test_a_batch_without_its_samples_is_not_measured(name, size, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        WorkloadSession(Request(f"{FILE}:{name}", "", size=size), 0.0).warm()
+
+    assert session(name).warm()["samples"] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("Small", 8), ("Few", 16), ("Packed", 8), ("PackedByChance", 8)]
+)
+def test_a_batch_with_its_samples_is_measured(name, size):
+    asked = Request(f"{FILE}:{name}", "", size=size)
+
+    assert WorkloadSession(asked, 0.0).warm()["samples"] == size
 
 
 def test_a_session_answers_everything(tmp_path):
@@ -277,6 +319,23 @@ def test_norms_with_running_statistics_keep_float32(tmp_path):
     assert gate["passed"], gate
     assert dtypes["1.weight"] == "torch.float32"
     assert dtypes["2.weight"] == "torch.bfloat16"
+
+
+def test_the_patch_for_bf16_weights_gives_what_was_judged():
+    import torch
+
+    model, x = workload("Images").model(), torch.randn(2, 3, 8, 8)
+    applied = ((BY_ID["bf16-params"], "fp32-masters"),)
+    judged = make_program(workload("Images"), applied, None).model
+    scope = {"torch": torch, "model": model, "x": x}
+    exec(NARROW, scope)  # noqa: S102 -- the code that users are given
+
+    ours, theirs = ({name: p.dtype for name, p in m.named_parameters()} for m in (judged, model))
+    assert ours == theirs
+    assert {name: b.dtype for name, b in judged.named_buffers()} == {
+        name: b.dtype for name, b in model.named_buffers()
+    }
+    assert scope["outputs"].dtype == torch.float32
 
 
 def test_a_pass_that_draws_random_numbers_is_judged_by_its_losses(tmp_path):

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 
 import pytest
 
@@ -144,6 +145,15 @@ def test_a_full_disk_ends_in_one_line_with_a_hint(tmp_path, monkeypatch):
         journal.append(record())
     assert "run the same command again" in caught.value.hint
     assert journal.records == []
+
+
+def test_a_folder_that_was_removed_meanwhile_ends_in_one_line(tmp_path):
+    journal = Journal(tmp_path / "runs", MINE)
+    shutil.rmtree(journal.folder)
+
+    with pytest.raises(BoundbyError, match="cannot write: No such file") as raised:
+        journal.end("done", 1.0)
+    assert "was removed meanwhile" in raised.value.hint
 
 
 def test_each_process_has_a_folder_of_its_own(tmp_path):

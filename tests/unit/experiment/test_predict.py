@@ -120,6 +120,21 @@ def test_what_can_be_tried_on_a_transformer_on_cuda(change, configuration, value
 
 
 @pytest.mark.parametrize(
+    ("flags", "values"),
+    [
+        ({"matmul_precision": "highest"}, ("high",)),
+        ({"matmul_precision": "high"}, ()),
+        ({"matmul_precision": "medium"}, ()),
+        ({}, ("high",)),
+    ],
+)
+def test_tf32_is_not_tried_where_the_program_uses_it(flags, values):
+    facts = replace(CUDA, caliber={"flags": flags})
+
+    assert BY_ID["tf32"].values(facts, ()) == values
+
+
+@pytest.mark.parametrize(
     ("change", "configuration", "values"),
     [
         ("cuda-graph", (), ("forward",)),

@@ -49,6 +49,14 @@ def test_a_run_that_was_killed_is_told_as_far_as_it_came(finished, tmp_path):
     assert len(found.records) == 3 < len(finished.records)
 
 
+def test_a_run_that_ended_is_told_so_whatever_became_of_the_one_before(finished, tmp_path):
+    header, *whole = lines_of(tmp_path)
+    write(tmp_path, [header, *whole[:4], *whole])
+
+    assert read_outcome(tmp_path).ended == finished.ended
+    assert read_outcome(tmp_path).runs == 2
+
+
 def test_a_change_that_is_unknown_now_has_no_code_and_no_share_of_the_peak(finished, tmp_path):
     records = lines_of(tmp_path)
     program = {**records[1], "flops": 1e12, "memory_bytes": 150_000_000_000}

@@ -9,7 +9,7 @@ from boundby.errors import CannotTellError
 from boundby.experiment.outcome import path_points
 from boundby.experiment.questions import questions
 from boundby.experiment.values import Diagnosed, Gate, Trial
-from boundby.report.tune import predictions
+from boundby.report.tune import gate_findings, predictions
 from tuning import BASELINE_MS, WRONG, FakeLab, run, trials
 
 BOTH = ("batch", "numerics")
@@ -133,6 +133,17 @@ def test_a_module_whose_gradient_fails_in_bf16_is_tried_in_float32(tmp_path):
         ("bf16=autocast", "rejected"),
         ("bf16=autocast,fp32=head", "kept"),
     ]
+
+
+def test_a_program_that_takes_no_other_size_is_told_with_the_reason(tmp_path):
+    lab = FakeLab()
+    lab.probe = lambda _: Trial("input", "batch(16) does not give 16 samples")
+    found = run(lab, tmp_path, only=("larger-batch",), allow=("batch",))
+
+    assert trials(found) == [("larger-batch=search", "failed")]
+    (said,) = gate_findings(found)
+    assert said.startswith("larger-batch search: failed: no size that was tried is faster: ")
+    assert said.endswith("batch 16 fails: batch(16) does not give 16 samples")
 
 
 def test_a_batch_is_searched_by_doubling_and_measured_once_more(tmp_path):

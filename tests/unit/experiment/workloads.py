@@ -73,6 +73,54 @@ class Small:
             each.core = core
 
 
+class Plain(Small):
+    """Nothing but containers and layers of torch."""
+
+    def model(self):
+        return nn.Sequential(nn.Linear(DIM, DIM), nn.GELU(), nn.Linear(DIM, DIM))
+
+
+class Fixed(Small):
+    """Passes over the size that it is asked for."""
+
+    def batch(self, size):
+        del size
+        return (torch.randn(4, LENGTH, DIM),)
+
+
+class Few(Small):
+    """Its loader has 16 samples."""
+
+    def loader(self, size, **options):
+        data = torch.utils.data.TensorDataset(torch.randn(16, LENGTH, DIM))
+        return torch.utils.data.DataLoader(data, batch_size=size, **options)
+
+
+class Packed(Small):
+    """Samples lie one behind the other: no dimension is the size."""
+
+    def batch(self, size):
+        return (torch.randn(1, size * LENGTH, DIM),)
+
+
+class PackedByChance(Packed):
+    """Another dimension is as large as the batch by chance."""
+
+    def model(self):
+        return nn.Linear(4, 4)
+
+    def batch(self, size):
+        return (torch.randn(1, size * LENGTH, 4),)
+
+
+class PackedFixed(Small):
+    """As ``Packed``, and passes over its size."""
+
+    def batch(self, size):
+        del size
+        return (torch.randn(1, 4 * LENGTH, DIM),)
+
+
 class Roomy(Attention):
     """Has no room for its activations: only where they are computed again."""
 

@@ -1,10 +1,14 @@
 """The report of a tuning run: the same values as text, JSON and Markdown."""
 
 import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
 
 import jsonschema
 import pytest
 
+from boundby.cli.tune import command
 from boundby.experiment.values import Diagnosed, Gate
 from boundby.report import tune, tune_markdown
 from boundby.report.page.render import render as render_page
@@ -117,6 +121,29 @@ def test_without_a_gain_nothing_is_promised(nothing):
 
     assert text.startswith("tune       nothing that was tried is surely faster than 250 samples/s")
     assert "\npatch" not in text
+
+
+def test_gates_of_no_trial_are_not_told_as_passed(tmp_path, nothing):
+    untried = run(FakeLab(), tmp_path / "untried", only=("sdpa",), trials=0)
+
+    assert "every trial that gave a number passed" in tune.render(nothing, Look())
+    assert "every trial" not in tune.render(untried, Look())
+    assert "nothing was tried" in tune.render(untried, Look())
+    assert "Nothing was tried." in render_page(tune_page(untried))
+
+
+def test_the_commands_that_verify_run_as_they_stand(outcome):
+    arguments = ("--data", "a b")
+    script = replace(outcome, target="train.py", arguments=arguments)
+    script = replace(script, facts=replace(script.facts, kind="script"))
+
+    assert tune.verify(script) == [
+        "boundby run train.py --data 'a b'",
+        "boundby tune --journal after train.py --data 'a b'",
+    ]
+    typed = shlex.split(tune.verify(script)[1])[2:]
+    found = command.make_context("tune", typed).params
+    assert (found["journal"], found["arguments"]) == (Path("after"), arguments)
 
 
 def test_a_journal_of_two_runs_is_one_path(tmp_path):

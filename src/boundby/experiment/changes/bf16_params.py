@@ -43,11 +43,19 @@ def narrow(build: Build) -> None:
                 each.data = each.data.to(torch().bfloat16)
 
 
-PATCH = """\
+NARROW = """\
+for module in model.modules():
+    if getattr(module, "running_mean", None) is None:   # norms with running statistics keep float32
+        for p in module.parameters(recurse=False):
+            p.data = p.data.to(torch.bfloat16)
+# in the step: floating-point inputs in bfloat16, outputs in float32 for the loss
+outputs = model(x.to(torch.bfloat16)).float()"""
+"""The code of ``narrow`` and of what goes in and out."""
+PATCH = f"""\
 masters = [p.detach().clone().requires_grad_() for p in model.parameters()]  # float32
-model.to(torch.bfloat16)
 optimizer = AdamW(masters, ...)
-# in the step: loss.backward(), then
+{NARROW}
+# after loss.backward()
 for master, p in zip(masters, model.parameters()):
     master.grad = p.grad.float()           # or torch._foreach_copy_ into kept buffers
 optimizer.step()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from boundby.experiment.change import Answers, Change
-from boundby.experiment.changes.bf16_params import follows_autocast, narrow
+from boundby.experiment.changes.bf16_params import NARROW, follows_autocast, narrow
 from boundby.experiment.values import Configuration, Facts
 from boundby.prescribe.rule import Risk
 
@@ -41,5 +41,5 @@ CHANGE = Change(
     apply=apply,
     precision="bf16 parameters",
     replaces=("bf16", "fp16"),
-    patch=lambda _: "model.to(torch.bfloat16)   # norms with running statistics stay in float32",
+    patch=lambda _: NARROW,
 )

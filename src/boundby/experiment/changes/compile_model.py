@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from boundby.bench.framework import torch
 from boundby.experiment.change import Answers, Change
 from boundby.experiment.values import Configuration, Facts, value_of
 from boundby.prescribe.rule import Risk
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from boundby.experiment.build import Build
     from boundby.experiment.outside import Outside
 
+TORCHS_OWN = "torch.nn."
 GRAPHS = "reduce-overhead"
 TUNED = "max-autotune-no-cudagraphs"
 SAVES = {
@@ -47,8 +50,33 @@ def outside(script: Outside, value: str) -> None:
 
 
 def compile_in_place(model: Any, mode: str) -> None:  # noqa: ANN401 -- a module
-    """Compile a module in a mode."""
-    model.compile(**({} if mode == "default" else {"mode": mode}))
+    """Compile a module in a mode.
+
+    Dynamo passes over files of torch, and so over the forward of a plain ``nn.Sequential``: that
+    one is called from here.
+    """
+    options = {} if mode == "default" else {"mode": mode}
+    if type(model).forward.__module__.startswith(TORCHS_OWN):
+        model.forward = torch().compile(_called_from_here(model.forward), **options)
+    else:
+        model.compile(**options)
+
+
+def _called_from_here(forward: Callable[..., Any]) -> Callable[..., Any]:
+    def whole(*arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401 -- the user's own
+        return forward(*arguments, **keywords)
+
+    return whole
+
+
+def patch(value: str) -> str:
+    """The code."""
+    mode = "" if value == "default" else f'mode="{value}"'
+    whole = f"model, {mode}" if mode else "model"
+    return (
+        f"model.compile({mode})\n"
+        f"# where it is a plain nn.Sequential: model = torch.compile({whole})"
+    )
 
 
 CHANGE = Change(
@@ -70,7 +98,5 @@ CHANGE = Change(
     outside=outside,
     slow_start=lambda value: SLOW_S[value],
     saves=lambda value: SAVES.get(value, SAVES["default"]),
-    patch=lambda value: (
-        "model.compile()" if value == "default" else f'model.compile(mode="{value}")'
-    ),
+    patch=patch,
 )

@@ -10,8 +10,6 @@ from boundby.experiment.values import Configuration, Facts, value_of
 from boundby.prescribe.rule import Risk
 
 AMPERE = 8.0
-
-
 LITTLE = 0.01
 """Where the program computes in less by itself: tried only if its recording shows float32 work."""
 NARROWER = ("bf16", "fp16", "bf16-params", "bf16-weights")
@@ -19,10 +17,10 @@ NARROWER = ("bf16", "fp16", "bf16-params", "bf16-weights")
 
 
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
-    """Float32 products on a device that has TF32."""
+    """Float32 products on a device that has TF32, where the program does not use it itself."""
     has_it = "float32" in facts.dtypes and (facts.capability or 0.0) >= AMPERE
     narrower = any(value_of(configuration, each) for each in NARROWER)
-    return ("high",) if has_it and not narrower else ()
+    return ("high",) if has_it and not narrower and not facts.has_tf32 else ()
 
 
 def apply(_: Any, __: str) -> None:  # noqa: ANN401 -- a build, or a script from outside

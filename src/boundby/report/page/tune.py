@@ -102,7 +102,7 @@ def _predictions(outcome: Outcome) -> Block:
 def _notes(outcome: Outcome) -> list[Block]:
     return [
         heading("What correctness refused, and what failed"),
-        _listed(tune.gate_findings(outcome), "Every trial that gave a number passed."),
+        _listed(tune.gate_findings(outcome), f"{tune.none_found(outcome).capitalize()}."),
         heading("Notes"),
         _listed([tune.going_on(outcome), *tune.notes(outcome)], ""),
     ]
