@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from boundby.intervals import Ints
-from boundby.read.capture_folder import Capture, Pass, Row
+from boundby.read.capture_folder import SETTLING, Capture, Pass, Row
 from boundby.units import NS_PER_MS
 
-SETTLING = 2
-"""Steps at the start of a pass that still feel the one before."""
 CHUNKS = 8
 """A step time is the median of the means of so many stretches: bursts are averaged, outliers not
 counted."""
@@ -166,8 +164,10 @@ def device_intervals(capture: Capture, passes: tuple[Pass, ...]) -> Ints:
     number = dict(zip(steps[:, 1].tolist(), steps[:, 2].tolist(), strict=True))
     kept = []
     for each in passes:
-        mine = [b for _, a, b in rows.tolist() if number.get(a) == each.id]
-        kept += mine[min(SETTLING, max(len(mine) - 1, 0)) :]
+        inside = [step for step, its in number.items() if its == each.id]
+        unsettled = inside[: min(SETTLING, max(len(inside) - 1, 0))]
+        late = set(inside).difference(unsettled)
+        kept += [b for _, step, b in rows.tolist() if step in late]
     return np.array(kept, dtype=np.int64)
 
 

@@ -6,10 +6,10 @@ from collections import deque
 from typing import Any
 
 from boundby.capture.tape import RunFolder
-from boundby.read.capture_folder import Row
+from boundby.read.capture_folder import SETTLING, Row
 
-FEWEST = 8
-"""Intervals of a pass: the clock is a median of so many stretches. More events only cost."""
+INTERVALS = 5
+"""Of a pass, at least, where it has as many steps: the clock is their median."""
 
 
 def has_device() -> bool:
@@ -38,26 +38,32 @@ class DeviceClock:
     """CUDA events at step marks, read by query when they are done.
 
     An interval between two includes the device's waits for the host: it is the step, not the work.
-    The events are made before the pass: making one costs the host 45 us, recording it 23 us (as the
-    first call after a step, on the host of an H200).
+    The events are made before the pass: making one costs the host 45 to 62 us, recording it 23 to
+    40 (as the first call after a step, on the host of an H200). So there are few: the first once
+    the pass has settled, then one at every so many marks.
 
     Args:
         folder: Where intervals are written.
+        step: The last one before the pass.
         steps: Marks of the pass.
     """
 
-    def __init__(self, folder: RunFolder, steps: int) -> None:
+    def __init__(self, folder: RunFolder, step: int, steps: int) -> None:
         self._tape = folder.tape
-        self.every = max(1, steps // FEWEST)
-        self._free = made_events(steps // self.every + 2)
+        settling = min(SETTLING, steps - 1)
+        self.every = spacing(steps)
+        self._next = step + settling
+        self._free = made_events((steps - settling) // self.every + 1)
         self._pending: deque[tuple[Any, int]] = deque()
+        self.mark(step)
 
-    def mark(self, step: int, *, first: bool = False) -> None:
-        """Record an event at every so many marks, and at the first."""
-        if (first or step % self.every == 0) and self._free:
+    def mark(self, step: int) -> None:
+        """Record an event where one is due."""
+        if step >= self._next and self._free:
             event = self._free.pop()
             event.record()
             self._pending.append((event, step))
+            self._next = step + self.every
 
     def resolve(self) -> None:
         """Write the intervals between events that are done by now."""
@@ -69,6 +75,11 @@ class DeviceClock:
                 apart = before.elapsed_time(event) * 1e6 / max(step - since, 1)
                 self._tape.put(Row.DEVICE, 0, step, round(apart))
             last = event, step
+
+
+def spacing(steps: int) -> int:
+    """Steps from one event of a pass to the next."""
+    return max(1, (steps - SETTLING) // INTERVALS)
 
 
 def made_events(count: int) -> list[Any]:

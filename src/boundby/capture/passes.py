@@ -81,8 +81,7 @@ class Clean(Pass):
         """Begin with an event of its own, and without a history of allocations."""
         self.scene.history.pause()
         if has_device():
-            self._clock = DeviceClock(self.scene.folder, self.steps)
-            self._clock.mark(step, first=True)
+            self._clock = DeviceClock(self.scene.folder, step, self.steps)
         self._begin = perf_counter_ns()
 
     def mark(self, step: int, now: int) -> None:

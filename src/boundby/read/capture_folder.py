@@ -35,6 +35,8 @@ SNAPSHOT = "snapshot.pickle"
 POINTERS = "pointers.json"
 HOST = "host.json"
 MAGIC = b"boundby1"
+SETTLING = 2
+"""Steps at the start of a pass that still feel the one before."""
 COLUMNS = 4
 ROW_BYTES = 8 * COLUMNS
 

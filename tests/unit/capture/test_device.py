@@ -44,8 +44,7 @@ def device(monkeypatch):
 
 def marked(device, place, steps, begin=0):
     """A pass of so many steps after step ``begin``: the step, and ns a step, of each interval."""
-    clock = DeviceClock(RunFolder(place), steps)
-    clock.mark(begin, first=True)
+    clock = DeviceClock(RunFolder(place), begin, steps)
     for step in range(begin + 1, begin + steps + 1):
         device.now += STEP_MS
         clock.mark(step)
@@ -57,38 +56,46 @@ def marked(device, place, steps, begin=0):
 
 @pytest.mark.parametrize("begin", [0, 1, 12, 249])
 @pytest.mark.parametrize(
-    ("steps", "every"), [(1, 1), (5, 1), (7, 1), (8, 1), (15, 1), (30, 3), (2000, 250)]
+    ("steps", "ends"),
+    [
+        (1, [1]),
+        (2, [2]),
+        (3, [3]),
+        (5, [3, 4, 5]),
+        (8, [3, 4, 5, 6, 7, 8]),
+        (30, [7, 12, 17, 22, 27]),
+        (2000, [401, 800, 1199, 1598, 1997]),
+    ],
 )
-def test_intervals_are_a_step_whatever_their_length(device, tmp_path, steps, every, begin):
+def test_intervals_begin_once_the_pass_has_settled(device, tmp_path, steps, ends, begin):
     intervals, clock = marked(device, tmp_path, steps, begin)
-    expected = [s for s in range(begin + 1, begin + steps + 1) if s % every == 0]
 
-    assert intervals == [(step, STEP_MS * 1e6) for step in expected]
+    assert intervals == [(begin + end, STEP_MS * 1e6) for end in ends]
     assert not clock._pending
 
 
 @pytest.mark.parametrize("steps", [1, 8, 15, 30, 2000])
 def test_events_are_made_before_the_pass_and_few(device, tmp_path, steps):
-    clock = DeviceClock(RunFolder(tmp_path), steps)
+    clock = DeviceClock(RunFolder(tmp_path), 0, steps)
     made = device.made
-    clock.mark(0, first=True)
     for step in range(1, steps + 1):
         clock.mark(step)
 
-    assert device.made == made <= 17
+    assert device.made == made <= 9
+    assert not clock._free
 
 
 def test_an_event_that_is_not_done_ends_what_is_known(device, tmp_path):
-    device.done = 3 * STEP_MS
-    intervals, clock = marked(device, tmp_path, 5)
+    device.done = 4 * STEP_MS
+    intervals, clock = marked(device, tmp_path, 6)
 
-    assert [step for step, _ in intervals] == [1, 2, 3]
+    assert [step for step, _ in intervals] == [3, 4]
     assert len(clock._pending) == 2
 
 
 def test_marks_beyond_the_events_are_left_out(device, tmp_path):
-    clock = DeviceClock(RunFolder(tmp_path), 2)
+    clock = DeviceClock(RunFolder(tmp_path), 0, 2)
     for step in range(20):
         clock.mark(step)
 
-    assert len(clock._pending) == 4
+    assert len(clock._pending) == 2
