@@ -158,24 +158,51 @@ class Benchmark:
 
     def __call__(self, fn: Callable[..., Any], *args: Any, **keywords: Any) -> Any:  # noqa: ANN401
         """Measure, keep the result, and give back what the function gives."""
+        return self._measured(functools.partial(fn, *args, **keywords), self._options)
+
+    def pedantic(  # noqa: PLR0913 -- the names of pytest-benchmark
+        self,
+        target: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        *,
+        setup: Callable[[], Any] | None = None,
+        rounds: int | None = None,
+        warmup_rounds: int | None = None,
+        iterations: int | None = None,
+    ) -> Any:  # noqa: ANN401 -- what the function gives
+        """As in pytest-benchmark: so many samples (rounds), of so many calls each (iterations).
+
+        Warm-up ends when the calls are steady, whatever ``warmup_rounds`` says. ``setup`` is
+        refused: calls of one sample follow each other without a pause.
+        """
+        del warmup_rounds
+        if setup is not None:
+            pytest.fail("gpubench.pedantic takes no setup: prepare what args hold", pytrace=False)
+        chosen = {"samples": rounds, "number": iterations}
+        options = {name: value for name, value in chosen.items() if value is not None}
+        call = functools.partial(target, *args, **(kwargs or {}))
+        return self._measured(call, {**self._options, **options})
+
+    def _measured(self, call: functools.partial[Any], options: dict[str, Any]) -> Any:  # noqa: ANN401
         from boundby.bench.measure import bench  # noqa: PLC0415 -- only where it is used
         from boundby.errors import BoundbyError  # noqa: PLC0415 -- likewise
 
         if self.result is not None:
             pytest.fail("gpubench measures one function a test", pytrace=False)
-        options = {"label": self.name, **self._options}
+        options = {"label": self.name, **options}
         unknown = sorted(options.keys() - OPTIONS)
         if unknown:
             pytest.fail(
                 f"gpubench takes no {unknown[0]!r}: {', '.join(sorted(OPTIONS))}", pytrace=False
             )
         try:
-            self.result = bench(functools.partial(fn, *args, **keywords), **options)
+            self.result = bench(call, **options)
         except BoundbyError as error:
             pytest.fail(f"gpubench: {error.message}", pytrace=False)
         self._session.results[self.name] = self.result
         self._hold()
-        return fn(*args, **keywords)
+        return call()
 
     def _hold(self) -> None:
         """Compare with the saved result; fail where the gate says so."""

@@ -126,6 +126,20 @@ def test_benchmark(gpubench):
 """
 
 
+def test_rounds_and_iterations_are_those_of_pytest_benchmark(inner, tmp_path):
+    done = inner(
+        "def test_sum(gpubench):\n"
+        "    given = gpubench.pedantic(sum, ([1, 2],), rounds=7, iterations=3, warmup_rounds=1)\n"
+        "    assert given == 3\n"
+        "    assert len(gpubench.result.wall.ns) == 7\n"
+        "    assert gpubench.result.wall.number == 3\n"
+    )
+    assert "1 passed" in done.stdout, done.stdout
+
+    done = inner("def test_sum(gpubench):\n    gpubench.pedantic(sum, ([1],), setup=int)\n")
+    assert "gpubench.pedantic takes no setup: prepare what args hold" in done.stdout
+
+
 def test_only_the_body_of_a_test_is_watched(inner):
     done = inner(FIXTURE)
 

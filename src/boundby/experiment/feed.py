@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from boundby.bench.framework import map_tensors, torch
+from boundby.bench.framework import map_tensors, tensors_in, torch
 from boundby.errors import UsageError
 from boundby.experiment.build import Build
 
@@ -14,7 +14,7 @@ def feed(build: Build, seed: int) -> Iterator[Any]:
     """Batches without end."""
     torch().manual_seed(seed)
     if hasattr(build.workload, "loader"):
-        batches = _epochs(build.workload.loader(build.size, **build.loader))
+        batches = _epochs(build.workload.loader(build.size, **build.loader), build.size)
         copied = (_to(batch, build.device, ahead=build.prefetch) for batch in batches)
         return _ahead(batches, build.device) if _can_prefetch(build) else copied
     batch = _to(build.workload.batch(build.size), build.device, ahead=False)
@@ -30,14 +30,25 @@ def _same(batch: Any) -> Iterator[Any]:  # noqa: ANN401 -- any nested value
         yield batch
 
 
-def _epochs(loader: Any) -> Iterator[Any]:  # noqa: ANN401 -- a DataLoader
+def _epochs(loader: Any, size: int) -> Iterator[Any]:  # noqa: ANN401 -- a DataLoader
+    """Epoch after epoch, without what is left over at the end of each: a step counts as whole."""
+    first: list[int] | None = None
     while True:
         empty = True
         for batch in loader:
             empty = False
-            yield batch
+            leading = [len(each) if each.dim() else 0 for each in tensors_in(batch)]
+            first = leading if first is None else first
+            if not _is_left_over(leading, first, size):
+                yield batch
         if empty:
             raise UsageError("loader() gave no batch", "give it more samples than a batch holds")
+
+
+def _is_left_over(leading: list[int], first: list[int], size: int) -> bool:
+    """Whether fewer samples lie in a batch than in the first one, which held as many as asked."""
+    pairs = zip(leading, first, strict=False)
+    return any(was == size and now < size for now, was in pairs)
 
 
 def _to(batch: Any, device: str, *, ahead: bool) -> Any:  # noqa: ANN401 -- any nested value

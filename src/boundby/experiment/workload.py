@@ -13,7 +13,8 @@ Without ``optimizer`` it is inference, and ``loss`` gives the outputs. Optional:
 
 - ``attention(model, core)``: make ``model`` use ``core(q, k, v)`` in place of its own attention;
 - ``cores``: attention functions of your own by name, tried before torch's;
-- ``loader(size, **options)``: a DataLoader of batches; without it one batch stays on the device;
+- ``loader(size, **options)``: a DataLoader of batches, of which whole ones are used; without it one
+  batch stays on the device;
 - ``log(loss)``: what your loop does with each loss, such as ``loss.item()``;
 - ``blocks(model)``: modules to checkpoint, where they are no ModuleList;
 - ``device``: ``cpu`` to stay there.

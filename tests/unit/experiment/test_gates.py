@@ -366,6 +366,14 @@ def test_gradients_and_losses_of_a_loader_are_of_the_same_batches(tmp_path):
     assert found["losses"] == pytest.approx(kept["losses"][0], rel=1e-4)
 
 
+def test_what_is_left_over_at_the_end_of_an_epoch_is_no_step():
+    """It would count as a whole batch: samples a second that were never seen."""
+    program = make_program(workload("FedShort"), (), None)
+    sizes = [len(next(program.batches)[0]) for _ in range(7)]
+
+    assert sizes == [4] * 7
+
+
 def test_a_loader_feeds_and_losses_are_logged_seldom():
     asked = session("Fed", ("fewer-readbacks", "100"))
     asked.warm()

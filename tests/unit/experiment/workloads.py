@@ -262,3 +262,11 @@ class Fed(Small):
     def log(self, loss):
         self.logged += 1
         loss.item()
+
+
+class FedShort(Small):
+    """Its last batch of an epoch is half as large."""
+
+    def loader(self, size, **options):
+        data = torch.utils.data.TensorDataset(torch.randn(5 * size // 2, LENGTH, DIM))
+        return torch.utils.data.DataLoader(data, batch_size=size, **options)
