@@ -128,7 +128,8 @@ class DiagnosisComparison:
     Attributes:
         old_class, new_class: Verdicts.
         old_ms, new_ms: Steps without the profiler.
-        effect: Of the step; ``too-noisy`` where the ranges of the estimates overlap beyond 2%.
+        effect: Of the step; ``too-noisy`` where the ranges of the estimates overlap beyond 2%,
+            ``same`` of a diagnosis and its copy.
         parts: By the size of their change.
         appeared, vanished: Operators with a noticeable share, the longest first.
         moved: Operators in both, by the change of their device time.
@@ -179,13 +180,7 @@ def compare_diagnoses(
         UsageError: Diagnoses have no such field to differ in.
     """
     wanted = _under_test(across)
-    for name, document in (("old", old), ("new", new)):
-        if document.get("schema_version") != SCHEMA_VERSION:
-            raise CannotTellError(f"the {name} diagnosis has another schema", "make it again")
-        read = _validated(name, document)
-        if read.steps.unprofiled_ms is None:
-            reason = read.verdict.undecided_reason or "it has no step time"
-            raise CannotTellError(f"the {name} diagnosis is undecided: {reason}")
+    is_copy = _validated("old", old) == _validated("new", new)
     _refuse_other_caliber(old["caliber"], new["caliber"], wanted)
     before, after = old["steps"]["unprofiled_ms"], new["steps"]["unprofiled_ms"]
     return DiagnosisComparison(
@@ -193,7 +188,7 @@ def compare_diagnoses(
         new_class=new["verdict"]["class"],
         old_ms=before["estimate"],
         new_ms=after["estimate"],
-        effect=_effect(before, after),
+        effect="same" if is_copy else _effect(before, after),
         parts=_parts(old["waterfall"], new["waterfall"]),
         launches=(old["device"]["launches_per_step"], new["device"]["launches_per_step"]),
         kernels=_kernels(old.get("roofline"), new.get("roofline")),
@@ -212,12 +207,18 @@ def _under_test(across: Iterable[str]) -> frozenset[str]:
 
 
 def _validated(name: str, document: dict[str, Any]) -> Document:
+    if document.get("schema_version") != SCHEMA_VERSION:
+        raise CannotTellError(f"the {name} diagnosis has another schema", "make it again")
     try:
-        return msgspec.convert(document, Document)
+        read = msgspec.convert(document, Document)
     except msgspec.ValidationError as error:
         raise CannotTellError(
             f"the {name} diagnosis is damaged: {error}", "make it again with boundby trace --json"
         ) from None
+    if read.steps.unprofiled_ms is None:
+        reason = read.verdict.undecided_reason or "it has no step time"
+        raise CannotTellError(f"the {name} diagnosis is undecided: {reason}")
+    return read
 
 
 def _refuse_other_caliber(old: dict[str, Any], new: dict[str, Any], across: frozenset[str]) -> None:

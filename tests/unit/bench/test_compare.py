@@ -259,6 +259,7 @@ def test_two_diagnoses_that_are_one(diagnosis):
     found = compare_diagnoses(diagnosis, copy.deepcopy(diagnosis))
 
     assert is_diagnosis(diagnosis)
+    assert found.effect == "same"
     assert found.old_ms == found.new_ms
     assert found.appeared == found.vanished == found.moved == ()
     assert {each.change_ms for each in found.parts} == {0.0}
