@@ -173,8 +173,7 @@ class Benchmark:
     ) -> Any:  # noqa: ANN401 -- what the function gives
         """As in pytest-benchmark: so many samples (rounds), of so many calls each (iterations).
 
-        Warm-up ends when the calls are steady, whatever ``warmup_rounds`` says. ``setup`` is
-        refused: calls of one sample follow each other without a pause.
+        Warm-up ends when calls are steady, whatever ``warmup_rounds`` says; ``setup`` is refused.
         """
         del warmup_rounds
         if setup is not None:
@@ -290,7 +289,7 @@ def pytest_terminal_summary(
         for note in _annotations(session):
             terminalreporter.write_line(note)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    problem = _attempt(lambda path: _append(path, _summary(session)), summary) if summary else ""
+    problem = _attempt(lambda path: _summarise(path, session), summary) if summary else ""
     if problem:
         terminalreporter.write_line(problem)
 
@@ -304,9 +303,12 @@ def _attempt(write: Callable[[Path], None], path: str | Path) -> str:
     return ""
 
 
-def _append(path: Path, text: str) -> None:
+def _summarise(path: Path, session: Session) -> None:
+    """Add a table to the summary of a step."""
+    from boundby.report.github import summary  # noqa: PLC0415 -- only where it is wanted
+
     with path.open("a", encoding="utf-8") as file:
-        file.write(text)
+        file.write(summary(_rows(session), _unheld(session)))
 
 
 def _rows(session: Session) -> Iterator[tuple[str, ...]]:
@@ -355,36 +357,14 @@ def _unheld(session: Session) -> Iterator[str]:
 
 def _annotations(session: Session) -> Iterator[str]:
     """Workflow commands of GitHub Actions: one a regression, one a gate that could not be held."""
+    from boundby.report.github import annotation  # noqa: PLC0415 -- only where it is wanted
+
     for name, found in session.comparisons.items():
         if found.is_regression:
-            yield _annotation(name, "is slower", _against(session, name))
+            yield annotation(name, "is slower", _against(session, name))
     if session.gate is not None:
         for name, why in session.unheld.items():
-            yield _annotation(name, "was not compared", why)
-
-
-def _annotation(name: str, title: str, message: str) -> str:
-    file, _, test = name.partition("::")
-    head = f"file={_escaped(file, ',:')},title={_escaped(f'{test} {title}', ',:')}"
-    return f"::warning {head}::{_escaped(message)}"
-
-
-def _escaped(text: str, more: str = "") -> str:
-    """As GitHub reads it back: a percent sign first, then what would end a value or a line."""
-    for character in f"%\r\n{more}":
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text
-
-
-def _summary(session: Session) -> str:
-    from boundby.report.markdown import code, text  # noqa: PLC0415 -- only where it is wanted
-
-    rows = [
-        f"| {' | '.join([code(name), *map(text, figures)])} |" for name, *figures in _rows(session)
-    ]
-    heads = ["| test | median | spread | against saved | doubts |", "| --- |" + " ---: |" * 4]
-    held = [row for each in _unheld(session) for row in ("", text(each))]
-    return "\n".join(["## boundby", "", *heads, *rows, *held, ""])
+            yield annotation(name, "was not compared", why)
 
 
 def save_results(path: Path, results: dict[str, Result]) -> None:

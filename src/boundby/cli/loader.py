@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,14 @@ from boundby.cli.help import examples
 from boundby.cli.numbers import POSITIVE
 from boundby.cli.output import Output, keep_apart, output_options
 from boundby.errors import CannotTellError, UsageError
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+    Unraisable = Callable[[UnraisableHookArgs], object]
+
+WORKER = "DataLoader worker"
+"""In torch's word of a worker that died."""
 
 
 @click.command(
@@ -71,8 +80,10 @@ def _workers_alive(what: str) -> Iterator[None]:
     """Tell in one line of a worker that dies, whenever that is.
 
     torch raises from its handler of SIGCHLD, wherever this process then is: also where it tells of
-    the worker that died before.
+    the worker that died before, and where Python can pass no error on and prints it.
     """
+    held = sys.unraisablehook
+    sys.unraisablehook = without_dead_workers(held)
     try:
         yield
     except RuntimeError as error:
@@ -82,6 +93,18 @@ def _workers_alive(what: str) -> Iterator[None]:
         raise CannotTellError(
             f"{what}: {first}", "num_workers=0 shows what the worker did"
         ) from error
+    else:
+        sys.unraisablehook = held
+
+
+def without_dead_workers(told: Unraisable) -> Unraisable:
+    """The hook for errors that nobody can catch, without those of workers that died."""
+
+    def tell(said: UnraisableHookArgs) -> None:
+        if WORKER not in str(said.exc_value):
+            told(said)
+
+    return tell
 
 
 def _step_of(recording: str) -> float:
