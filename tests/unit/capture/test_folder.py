@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import threading
 
 import pytest
 
@@ -79,6 +80,25 @@ def test_a_disk_that_fills_up_later_costs_what_comes_later(tmp_path, monkeypatch
 
     assert folder.tape.is_full
     assert len(read_capture(tmp_path).rows) == FIRST_ROWS
+
+
+def test_threads_take_rows_of_their_own_also_while_the_tape_grows(tmp_path):
+    folder, each = RunFolder(tmp_path), FIRST_ROWS
+    folder.describe({})
+
+    def write(number):
+        for row in range(each):
+            folder.tape.put(Row.STEP, row, number, 1)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = read_capture(tmp_path).of(Row.STEP)
+
+    for number in range(3):
+        assert rows[rows[:, 1] == number, 0].tolist() == list(range(each))
 
 
 def failing(number):
