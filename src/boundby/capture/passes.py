@@ -25,6 +25,8 @@ from boundby.capture.tape import RunFolder
 from boundby.read.capture_folder import TRACE, Row
 
 NS_PER_S = 1_000_000_000
+FAR_LONGER = 4
+"""Times the seconds of a pass: steps of 1 s are observed for 30 s, those of 5 s for a minute."""
 EXPORT_LIMIT_S = 60.0
 """An exporter that takes longer is left to itself: the program must go on."""
 
@@ -46,9 +48,15 @@ class Scene:
     step_s: float
     trains: bool = False
 
-    def steps_in(self, seconds: float, least: int, most: int) -> int:
-        """How many steps take about that long."""
-        return max(least, min(most, int(seconds / max(self.step_s, 1e-6))))
+    def steps_in(self, seconds: float, least: int, most: int, fewest: int | None = None) -> int:
+        """How many steps take about that long, and ``least`` at least.
+
+        Where those would take far longer, as many as that allows, but no fewer than ``fewest``.
+        """
+        step_s = max(self.step_s, 1e-6)
+        if fewest is not None and least * step_s > FAR_LONGER * seconds:
+            return max(fewest, int(FAR_LONGER * seconds / step_s))
+        return max(least, min(most, int(seconds / step_s)))
 
 
 class Pass:
@@ -339,19 +347,19 @@ def planned(scene: Scene) -> list[Pass]:
     wanted, plan = scene.plan.passes, scene.plan
     made: list[Pass] = []
     if "clean" in wanted:
-        made.append(Clean(scene, plan.steps or scene.steps_in(3.0, 5, 30)))
+        made.append(Clean(scene, plan.steps or scene.steps_in(3.0, 5, 30, 3)))
         made.append(Drained(scene, scene.steps_in(1.0, 1, 7)))
     if "trace" in wanted:
         made.append(Trace(scene, Trace.WARM_UP + scene.steps_in(1.0, 2, 3)))
     if {"clean", "trace"} <= set(wanted):
-        made.append(After(scene, scene.steps_in(1.0, 3, 60)))
+        made.append(After(scene, scene.steps_in(1.0, 3, 60, 1)))
     if "stacks" in wanted:
-        made.append(StackSamples(scene, scene.steps_in(2.0, 4, 2000)))
+        made.append(StackSamples(scene, scene.steps_in(2.0, 4, 2000, 1)))
     if "syncs" in wanted:
         made.append(Syncs(scene, 3 if scene.step_s < 1 else 1))
     if "loader" in wanted and plan.oracle:
         made.append(Oracle(scene, scene.steps_in(1.0, 3, 20)))
     if "memory" in wanted:
         least = Memory.LEAST if has_device() else 2
-        made.append(Memory(scene, least))
+        made.append(Memory(scene, scene.steps_in(3.0, least, least, 2)))
     return made
