@@ -165,8 +165,7 @@ def device_intervals(capture: Capture, passes: tuple[Pass, ...]) -> Ints:
     kept = []
     for each in passes:
         inside = [step for step, its in number.items() if its == each.id]
-        unsettled = inside[: min(SETTLING, max(len(inside) - 1, 0))]
-        late = set(inside).difference(unsettled)
+        late = set(inside[min(SETTLING, max(len(inside) - 1, 0)) :])
         kept += [b for _, step, b in rows.tolist() if step in late]
     return np.array(kept, dtype=np.int64)
 

@@ -32,8 +32,8 @@ MOST_BYTES = 1 << 46
 """64 TiB: no device has as much, and no process reserves as much of several."""
 SMALLEST_DEVICE = 4 * GIB
 LARGEST_DEVICE = 288 * GIB
-"""The smallest and the largest device sold for training today. A process that sees less than the
-first shares its device; a request above the second fits none."""
+"""The smallest and the largest device (B300, MI355X) sold for training today. A process that sees
+less than the first shares its device; a request above the second fits none."""
 
 FEW_EVENTS = 10
 MOST_CONTRADICTIONS = 0.05
