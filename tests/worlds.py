@@ -109,9 +109,9 @@ class World:
         """The interpreter at work, of which a trace holds nothing."""
         self.now += dur
 
-    def load(self, dur: float) -> None:
+    def load(self, dur: float, iterator: str = LOADER) -> None:
         """Fetch a batch from the loader."""
-        self.trace.range(LOADER, self.now, dur, thread=self.thread)
+        self.trace.range(iterator, self.now, dur, thread=self.thread)
         self.now += dur
 
     def malloc(self, dur: float) -> None:

@@ -120,6 +120,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     split = split_device(timeline, part_of_rows(timeline, held.roofs))
     measured_by: MeasuredBy = "clean-pass" if options.clean else "step-ms"
     calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms, measured_by)
+    split = split.scaled(calibrated.calibration.device_scale)
     missed = _missed(calibrated, options)
     over = excess(timeline, program)
     doubtful = bool(missed) or over > REPLAY_MAY_EXCEED or weakens(recording.quality)

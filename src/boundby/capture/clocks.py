@@ -25,7 +25,8 @@ class Clocks:
         device: Device clock between events at the marks: the step in steady state, waits of the
             device for the host included.
         low, high: Lowest and highest stretch of the clock that ``step`` is taken from.
-        after: Clean steps after the trace over those before it; None without.
+        after: Clean steps after the trace over those before it, by the clock of ``step``: by the
+            host's marks they would be short until the queue has filled again. None without.
     """
 
     wall: float | None
@@ -77,29 +78,32 @@ class WarmUp:
 
 def read_clocks(capture: Capture) -> Clocks:
     """The clocks of the clean and drained passes."""
-    clean = capture.named("clean")
+    clean, after = capture.named("clean"), capture.named("after")
     walls = joined(clean)
     device = device_intervals(capture, clean)
-    taken = stretches(device if len(device) else walls)
+    taken = device if len(device) else walls
+    later = typical(device_intervals(capture, after) if len(device) else joined(after))
+    before = typical(taken)
     submits = capture.of(Row.SUBMIT)[:, 1]
-    wall, later = typical(walls), typical(joined(capture.named("after")))
     return Clocks(
-        wall=wall,
+        wall=typical(walls),
         submit=float(np.median(submits)) / NS_PER_MS if len(submits) else None,
         device=typical(device),
-        low=min(taken, default=None),
-        high=max(taken, default=None),
+        low=min(stretches(taken), default=None),
+        high=max(stretches(taken), default=None),
         steps=len(walls),
-        after=later / wall if later and wall else None,
+        after=later / before if later and before else None,
     )
 
 
-def read_passes(capture: Capture, step_ms: float | None) -> tuple[PassRow, ...]:
-    """Every pass with the ratio of its step to the clean one."""
+def read_passes(capture: Capture, clocks: Clocks) -> tuple[PassRow, ...]:
+    """Every pass with the ratio of its step to the clean one, by the host's marks where it can."""
     rows = []
     for each in capture.passes:
         observed = typical(settled(each) if each.name != "drained" else each.intervals)
-        ratio = observed / step_ms if observed and step_ms else None
+        ratio = observed / clocks.wall if observed and clocks.wall else None
+        if each.name == "after" and clocks.step and clocks.after:
+            observed, ratio = clocks.step * clocks.after, clocks.after
         frames = each.frames[1] - each.frames[0]
         rows.append(PassRow(each.name, len(each.marks), observed, ratio, frames, each.complete))
     return tuple(rows)

@@ -174,7 +174,7 @@ def read_run(folder: Path) -> tuple[LiveRun, Capture]:
     capture = read_capture(folder)
     code = code_of(capture)
     clocks = read_clocks(capture)
-    passes = read_passes(capture, clocks.wall)
+    passes = read_passes(capture, clocks)
     waits = read_waits(capture, code)
     samples = read_samples(capture)
     split, lines = split_time(samples, code, waits)

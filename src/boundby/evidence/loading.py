@@ -10,12 +10,11 @@ from boundby.distribution import distinct
 from boundby.evidence.naming import rows_named
 from boundby.frozen import frozen
 from boundby.read.recording import HostKind
+from boundby.timeline.loaders import in_process
 from boundby.timeline.steps import LOADER
 from boundby.timeline.timeline import Timeline
 from boundby.units import ms
 
-IN_PROCESS = re.compile(r"_SingleProcessDataLoaderIter")
-IN_WORKERS = re.compile(r"_MultiProcessingDataLoaderIter")
 WORKER_STARTS = re.compile(r"multiprocessing/process\.py\(\d+\): start$")
 LATE = 0.10
 """A wait of at least this share of the median step holds the step up."""
@@ -51,18 +50,12 @@ def find_loading(timeline: Timeline) -> Loading:
     names = {recording.names[index] for index in distinct(host.name[rows]).tolist()}
     step = float(np.median(timeline.steps.end - timeline.steps.start))
     return Loading(
-        in_process=_in_process(names),
+        in_process=in_process(names),
         wait_ms=ms(float(np.median(host.dur[rows]))),
         longest_ms=ms(host.dur[rows].max()),
         late_share=float((host.dur[rows] >= LATE * step).mean()),
         restarts=_restarts(timeline),
     )
-
-
-def _in_process(names: set[str]) -> bool | None:
-    if any(IN_WORKERS.search(name) for name in names):
-        return False
-    return True if any(IN_PROCESS.search(name) for name in names) else None
 
 
 def _restarts(timeline: Timeline) -> int | None:

@@ -130,5 +130,6 @@ def _summarise(
     waits = sum(row.count_per_step for row in syncs if row.kind != "allocator")
     share = None
     if calibrated is not None and calibrated.step.estimate:
-        share = min(device.ms_per_step / calibrated.step.estimate, 1.0)
+        works = device.ms_per_step * calibrated.calibration.device_scale
+        share = min(works / calibrated.step.estimate, 1.0)
     return replace(device, syncs_per_step=waits, busy_share_unprofiled=share)

@@ -50,6 +50,8 @@ class Change:
         allow: What the user must allow first.
         prior: Share of the step it saves where nothing predicts it, by value: a guess that only
             orders trials.
+        unseen: Share in place of that guess where a recording was diagnosed and the rule of the
+            prescription did not fire; None where the rule may be silent for another reason.
         apply: Changes a workload that is being built; None where its environment does all.
         outside: Changes an unchanged script from outside; None where that cannot be done.
         environment: Variables of the process.
@@ -72,6 +74,7 @@ class Change:
     stage: Stage = "process"
     risk: Risk = Risk.NONE
     prescription: str = ""
+    unseen: float | None = None
     allow: Permission = ""
     apply: Callable[[Build, str], None] | None = None
     outside: Callable[[Outside, str], None] | None = None

@@ -34,6 +34,7 @@ class Outline:
     journal: str
     seconds: float
     notes: tuple[str, ...]
+    memory_cap: int | None
 
 
 class Budget:
@@ -96,6 +97,7 @@ def conclude(journal: Journal, settings: Settings, state: State, budget: Budget)
             journal=str(journal.folder),
             seconds=budget.seconds,
             notes=tuple(journal.notes),
+            memory_cap=settings.memory_cap,
         ),
         journal.records,
     )
@@ -136,6 +138,7 @@ def read_outcome(path: Path) -> Outcome:
             journal=str(path),
             seconds=ending["seconds"],
             notes=kept.notes,
+            memory_cap=kept.header.get("memory_cap"),
         ),
         kept.records,
     )

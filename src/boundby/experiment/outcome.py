@@ -35,6 +35,7 @@ class Outcome:
         patch: Code that applies them, by change.
         ended: Why it stopped.
         notes: What the reader should know of the journal.
+        memory_cap: Bytes of device memory that a step may use; None for all.
         runs: How many runs the journal holds.
         mfu: Share of the device's peak at the end; None where unknown.
         gain: Throughput at the end over that of the baseline; None where nothing was kept.
@@ -53,8 +54,8 @@ class Outcome:
     journal: str
     seconds: float
     notes: tuple[str, ...] = ()
+    memory_cap: int | None = None
     mfu: float | None = None
-
     gain: float | None = None
     run: tuple[Record, ...] = ()
 

@@ -48,6 +48,8 @@ def predict(
 
 
 def _guess(change: Change, value: str, facts: Facts, now: Diagnosed) -> float:
+    if change.unseen is not None and now.verdict in DEVICE_CLASSES:
+        return change.unseen
     share = change.prior(facts, value)
     saves = frozenset(change.saved_by(value))
     beside_device = now.verdict in DEVICE_CLASSES and not saves & DEVICE_SIDE

@@ -134,7 +134,19 @@ def sampled(tensor: Tensor) -> Tensor:
 
 def curve(program: Program, steps: int) -> list[float]:
     """Losses of the first steps."""
-    return [float(program.step().mean()) for _ in range(steps)]
+    return [scalar(program.step()) for _ in range(steps)]
+
+
+def scalar(loss: Tensor) -> float:
+    """The loss; of a program that gives outputs instead, their root mean square.
+
+    Their mean may be next to nothing (after a norm it is), and then any rounding alters it.
+    """
+    return (
+        float(loss)
+        if loss.numel() == 1
+        else float(loss.detach().double().norm()) / (loss.numel() ** 0.5)
+    )
 
 
 def usual_size(exact: Kept) -> float:
@@ -168,7 +180,7 @@ def _errors(found: Kept, exact: Kept) -> dict[str, float]:
 
 
 def _again(first: Kept, second: Kept) -> str:
-    loss, other = float(first["loss"].mean()), float(second["loss"].mean())
+    loss, other = scalar(first["loss"]), scalar(second["loss"])
     if not torch().isfinite(first["loss"]).all():
         raise CannotTellError(
             "the loss of the unchanged program is not finite",

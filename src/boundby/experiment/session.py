@@ -17,7 +17,7 @@ from boundby.experiment import gates
 from boundby.experiment.changes import BY_ID
 from boundby.experiment.machine import compile_seconds, peaks, traced
 from boundby.experiment.program import Program, gradients, make_program
-from boundby.experiment.reference import make_reference, named
+from boundby.experiment.reference import make_reference, named, scalar
 from boundby.experiment.wire import TRACE, Answer, Request
 from boundby.experiment.workload import facts_of, make_workload, refuse_small_batch
 
@@ -126,7 +126,7 @@ class WorkloadSession:
         """Losses of some steps; the end of the very first one is noted."""
         losses = []
         for _ in range(count):
-            losses.append(float(program.step().mean()))
+            losses.append(scalar(program.step()))
             if self._first_s is None:
                 self._first_s = time.time() - self._began
         return losses

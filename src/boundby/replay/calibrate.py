@@ -31,6 +31,7 @@ from boundby.replay.program import Program
 from boundby.replay.steptime import steady_ns, submit_ns
 from boundby.replay.values import Calibration, Estimate
 from boundby.timeline.hostline import LineKind
+from boundby.timeline.loaders import in_process
 from boundby.timeline.timeline import Timeline
 from boundby.units import NS_PER_MS, ms
 
@@ -49,6 +50,8 @@ NOT_MET = 0.03
 """A told step that no explanation meets this closely does not belong to the recording."""
 DEVICE_LIMIT = (0.8, 1.25)
 """Device clocks explain no more than this between a recording and a clean run."""
+CAPPED = (CLOCK_DRIFT[0], DEVICE_LIMIT[1])
+"""A power cap lowers the clocks in steps on end, and not in the few of a profiler's window."""
 HOST_LIMIT = (0.02, 4.0)
 """Search range for the host scale."""
 HALVINGS = 24
@@ -56,6 +59,19 @@ HALVINGS = 24
 
 MeasuredBy = Literal["step-ms", "clean-pass"]
 """Who measured the step: the user, or a clean pass of the same run."""
+
+
+@frozen
+class Known:
+    """What else is known where a step was measured.
+
+    Attributes:
+        submission: Whether the time to submit a step was measured too.
+        loads_itself: Whether the training process loads its batches.
+    """
+
+    submission: bool
+    loads_itself: bool
 
 
 @frozen
@@ -110,11 +126,20 @@ def calibrate(
     if step_ms is None:
         found = _from_prior(quiet, prior)
     else:
-        found = _from_measurement(quiet, prior, step_ms)
+        known = Known(submit_ms is not None, in_process(timeline.recording.names) is True)
+        found = _from_measurement(quiet, prior, step_ms, known)
         found = replace(found, calibration=replace(found.calibration, source=source))
     recorded = _computed(observed.middle(MOST_POINTS))
     scale = _computed(found.clean) / recorded if recorded else None
-    return replace(found, calibration=replace(found.calibration, host_scale=scale))
+    clocks = _clocks(found.clean, quiet)
+    factors = replace(found.calibration, host_scale=scale, device_scale=clocks)
+    return replace(found, calibration=factors)
+
+
+def _clocks(clean: Program, quiet: Program) -> float:
+    """How much longer the device works at the clocks of the clean run."""
+    before = int(quiet.work.dur.sum())
+    return int(clean.work.dur.sum()) / before if before else 1.0
 
 
 def _computed(program: Program) -> int:
@@ -153,10 +178,10 @@ def _prior_from_submit(quiet: Program, prior: HostPrior, submit_ms: float) -> Ho
     return HostPrior(scale, scale * MEASURED_RANGE[0], scale * MEASURED_RANGE[1])
 
 
-def _from_measurement(quiet: Program, prior: HostPrior, step_ms: float) -> Calibrated:
+def _from_measurement(quiet: Program, prior: HostPrior, step_ms: float, known: Known) -> Calibrated:
     """Meet a measured step: first the host inside its range, then what is left to explain."""
     target = step_ms * NS_PER_MS
-    clean = _meet(quiet, prior, target)
+    clean = _meet(quiet, prior, target, known)
     low = scaled_device(scaled_host(clean, MEASURED_RANGE[0]), DEVICE_RANGE[0])
     high = scaled_device(scaled_host(clean, MEASURED_RANGE[1]), DEVICE_RANGE[1])
     reached = ms(steady_ns(clean))
@@ -169,25 +194,27 @@ def _from_measurement(quiet: Program, prior: HostPrior, step_ms: float) -> Calib
     )
 
 
-def _meet(quiet: Program, prior: HostPrior, target: float) -> Program:
+def _meet(quiet: Program, prior: HostPrior, target: float, known: Known) -> Program:
     """The program that takes ``target`` ns a step.
 
     What does not meet it is put on the kind of time that leads the step: waits if they do (a
-    loader is slower or faster without a profiler beside it), the host inside its range, the
-    device if it leads (clocks), and at last the host beyond its range.
+    loader is slower or faster without a profiler beside it; where it runs in the same process, so
+    is the rest of the host), the host inside its range, the device if it leads (clocks), and at
+    last the host beyond its range.
     """
     expected = scaled_host(quiet, prior.scale)
     now = steady_ns(expected)
     if abs(now / target - 1) <= CLOSE:
         return expected
     if _waiting(expected) >= LEADS * now:
-        factor = _solve(lambda f: steady_ns(_scaled_waits(expected, f)), target, HOST_LIMIT)
-        return _scaled_waits(expected, factor)
+        scaled = _scaled_with_host if known.loads_itself else _scaled_waits
+        factor = _solve(lambda f: steady_ns(scaled(expected, f)), target, HOST_LIMIT)
+        return scaled(expected, factor)
     ends = steady_ns(scaled_host(quiet, prior.low)), steady_ns(scaled_host(quiet, prior.high))
     if ends[0] <= target <= ends[1]:
         scale = _solve(lambda s: steady_ns(scaled_host(quiet, s)), target, (prior.low, prior.high))
         return scaled_host(quiet, scale)
-    return _beyond_host_range(quiet, prior, target)
+    return _beyond_host_range(quiet, prior, target, known)
 
 
 def _waiting(program: Program) -> float:
@@ -203,10 +230,17 @@ def _scaled_waits(program: Program, factor: float) -> Program:
     return replace(scaled, points=replace(scaled.points, wake=longer))
 
 
-def _beyond_host_range(quiet: Program, prior: HostPrior, target: float) -> Program:
+def _scaled_with_host(program: Program, factor: float) -> Program:
+    """Waits by ``factor``, and the host by its root: how much of it is common is not known."""
+    return _scaled_waits(scaled_host(program, factor**0.5), factor)
+
+
+def _beyond_host_range(quiet: Program, prior: HostPrior, target: float, known: Known) -> Program:
     """The first explanation that meets the step, else the one that comes closest.
 
     Device clocks explain a little, a host beyond its range more, and clocks at their limit last.
+    Where the submission was measured, it says how fast the host is: then lower clocks come before
+    another host.
     """
     edge = scaled_host(quiet, prior.scale)
 
@@ -220,7 +254,8 @@ def _beyond_host_range(quiet: Program, prior: HostPrior, target: float) -> Progr
 
     is_devices = steady_ns(device_only(quiet)) >= LEADS * steady_ns(edge)
     first = by_device(CLOCK_DRIFT) if is_devices else edge
-    candidates = [first, by_host(), by_device(DEVICE_LIMIT)]
+    capped = [by_device(CAPPED)] if known.submission and is_devices else []
+    candidates = [first, *capped, by_host(), by_device(DEVICE_LIMIT)]
     missed = [abs(steady_ns(program) / target - 1) for program in candidates]
     met = next((i for i, miss in enumerate(missed) if miss <= CLOSE), int(np.argmin(missed)))
     return candidates[met]

@@ -64,11 +64,13 @@ class Calibration:
         source: ``prior`` (from the trace alone), ``step-ms``, ``clean-pass``.
         model: Name of the probe-cost model.
         host_scale: Factor applied to the observed host line; None without a host line.
+        device_scale: Factor applied to the recorded device work: its clocks, not the observer.
     """
 
     source: Literal["prior", "step-ms", "clean-pass"]
     model: str
     host_scale: float | None
+    device_scale: float = 1.0
 
 
 @frozen

@@ -76,11 +76,11 @@ def step(diagnosis: Diagnosis, space: Space) -> list[Line]:
     seen = paragraph(observed, space.width, "dim")
     if times.unprofiled_ms is None:
         return section("step", [line("unknown without the profiler"), *seen])
-    free, scale = times.unprofiled_ms, diagnosis.calibration.host_scale
+    free, how = times.unprofiled_ms, diagnosis.calibration
     doubt = sentences.doubt(diagnosis)
-    calibration = sentences.CALIBRATIONS[diagnosis.calibration.source]
-    if space.detail and scale is not None and not doubt:
-        calibration += f", {sentences.host_scale(scale)}"
+    is_whole = space.detail and not doubt
+    calibration = sentences.CALIBRATIONS[how.source]
+    calibration += sentences.scales(how) if is_whole else sentences.clocks(how)
     spread = numbers.between(free.low, free.high)
     rest = f" without the profiler ({spread}), {calibration}"
     first = lead(Span(numbers.ms(free.estimate), "strong"), rest, space.width)

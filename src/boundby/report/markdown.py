@@ -91,9 +91,8 @@ def _step(diagnosis: Diagnosis) -> list[str]:
     times, device = diagnosis.steps, diagnosis.device
     free = times.unprofiled_ms
     spread = f" ({numbers.between(free.low, free.high)})" if free else ""
-    calibration = sentences.CALIBRATIONS[diagnosis.calibration.source]
-    if diagnosis.calibration.host_scale is not None:
-        calibration += f", {sentences.host_scale(diagnosis.calibration.host_scale)}"
+    how = diagnosis.calibration
+    calibration = sentences.CALIBRATIONS[how.source] + sentences.scales(how)
     rows = [
         ("Step without the profiler", f"{numbers.ms(free.estimate if free else None)}{spread}"),
         ("Calibration", calibration),

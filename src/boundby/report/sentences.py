@@ -8,7 +8,7 @@ from pathlib import PurePath
 from boundby.diagnose import Diagnosis
 from boundby.evidence.facts import Evidence, Place
 from boundby.prescribe.prescription import Prescription
-from boundby.replay.values import Part, WhatIf
+from boundby.replay.values import Calibration, Part, WhatIf
 from boundby.report import numbers, sanitize
 from boundby.topics import summary
 from boundby.verdict.classes import DEVICE_BOUND, DEVICE_CLASS, class_of, leading_part, shares_of
@@ -21,6 +21,8 @@ CALIBRATIONS = {
 }
 LEAST_RUNNER_UP = 0.05
 """A class that came second with less of the step than this is no rival."""
+OTHER_CLOCKS = 0.03
+"""Device work scaled by more is told: less is within the tolerance of a measured step."""
 SCALED_DOWN = 0.5
 """Where less than this is left of the recorded host time, the estimate of its cost is long."""
 FELT = 1.2
@@ -104,6 +106,20 @@ def _step_depends(diagnosis: Diagnosis) -> bool:
     if scale is None or observed is None or free is None:
         return False
     return scale < SCALED_DOWN and observed >= FELT * free.estimate
+
+
+def scales(calibration: Calibration) -> str:
+    """Both factors, that of the device where it differs: opens with a comma, or empty."""
+    host = calibration.host_scale
+    said = "" if host is None else f", {host_scale(host)}"
+    return said + clocks(calibration)
+
+
+def clocks(calibration: Calibration) -> str:
+    """The factor of the device where it is worth a word: opens with a comma, or empty."""
+    scale = calibration.device_scale
+    told = abs(scale - 1) >= OTHER_CLOCKS
+    return f", device time x {numbers.number(scale)}" if told else ""
 
 
 def host_scale(scale: float) -> str:

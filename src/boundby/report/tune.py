@@ -21,7 +21,7 @@ from boundby.report.layout import (
 )
 from boundby.report.terminal import Look, draw
 from boundby.report.text import BLOCK, SLIVER
-from boundby.report.tune_path import picture, size, title
+from boundby.report.tune_path import GIB, picture, size, title
 
 QUESTIONS = (
     ("saves", "saves"),
@@ -82,7 +82,8 @@ def verify(outcome: Outcome) -> list[str]:
     whole = sanitize.visible(shlex.join((outcome.target, *outcome.arguments)))
     if outcome.facts.kind == "script":
         return [f"boundby run {whole}", f"boundby tune --journal after {whole}"]
-    return [f"boundby tune {whole} --trials 0   # once applied: its baseline"]
+    cap = "" if outcome.memory_cap is None else f"--memory-cap {outcome.memory_cap / GIB:g} "
+    return [f"boundby tune {cap}{whole} --trials 0   # once applied: its baseline"]
 
 
 def going_on(outcome: Outcome) -> str:
@@ -92,10 +93,11 @@ def going_on(outcome: Outcome) -> str:
 
 
 def where(outcome: Outcome) -> str:
-    """Device and versions."""
+    """Device, versions, and the memory cap where one was set."""
     caliber = outcome.facts.caliber
     parts = [outcome.facts.device_name, f"torch {caliber['torch']}" if caliber else ""]
     parts.append(f"CUDA {caliber['cuda']}" if caliber.get("cuda") else "")
+    parts.append(f"{size(outcome.memory_cap)} for a step at most" if outcome.memory_cap else "")
     return ", ".join(part for part in parts if part)
 
 

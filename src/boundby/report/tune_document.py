@@ -32,6 +32,7 @@ def document(outcome: Outcome) -> Object:
         "arguments": list(outcome.arguments),
         "device": outcome.facts.device_name,
         "caliber": outcome.facts.caliber or None,
+        "memory_cap_bytes": outcome.memory_cap,
         "ended": outcome.ended,
         "seconds": outcome.seconds,
         "gain": outcome.gain,

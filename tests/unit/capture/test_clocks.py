@@ -87,9 +87,26 @@ def test_what_a_trace_leaves_behind_does_not_count_as_clean(tmp_path):
     assert clocks.after == pytest.approx(1.5)
 
 
+def test_steps_after_a_trace_are_told_by_the_clock_of_those_before_it(tmp_path):
+    """By the host's marks they are short until the queue that the trace emptied has filled."""
+    run = Run(tmp_path).passed("clean", *[5] * 8).device(*[5] * 8)
+    run.passed("after", *[2] * 8).device(*[5.5] * 8)
+    capture = run.read()
+    clocks = read_clocks(capture)
+
+    assert clocks.after == pytest.approx(1.1)
+    assert read_passes(capture, clocks)[-1].ratio == pytest.approx(1.1)
+
+
+def test_steps_after_a_trace_without_the_clock_of_those_before_it_are_not_compared(tmp_path):
+    run = Run(tmp_path).passed("clean", *[5] * 8).device(*[5] * 8).passed("after", *[2] * 8)
+
+    assert read_clocks(run.read()).after is None
+
+
 def test_each_pass_has_its_ratio(tmp_path):
     capture = Run(tmp_path).passed("clean", *[2] * 8).passed("trace", *[3] * 5).read()
-    clean, trace = read_passes(capture, read_clocks(capture).wall)
+    clean, trace = read_passes(capture, read_clocks(capture))
 
     assert (clean.ratio, trace.ratio) == pytest.approx((1, 1.5))
 
@@ -109,13 +126,13 @@ def test_frames_compiled_under_observation_alone_void_the_verdict(tmp_path, clea
     run = Run(tmp_path).passed("clean", 1, 1, 1, frames=clean)
     capture = run.passed("trace", 1, 1, 1, frames=traced).read()
 
-    assert (recompiled(read_passes(capture, 1.0)) is not None) is voids
+    assert (recompiled(read_passes(capture, read_clocks(capture))) is not None) is voids
 
 
 def test_the_step_of_the_trace_pass_is_what_its_recording_holds(tmp_path):
     """Of few steps before a full queue, host marks tell the submission alone."""
     capture = Run(tmp_path).passed("clean", *[12] * 8).passed("trace", *[4] * 5).read()
-    rows = read_passes(capture, 12.0)
+    rows = read_passes(capture, read_clocks(capture))
     clean, trace = with_traced(rows, 15.0, 12.0)
     unknown = with_traced(rows, None, 12.0)[1]
 

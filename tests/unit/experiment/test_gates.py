@@ -17,7 +17,7 @@ from boundby.experiment.changes.bf16_params import NARROW
 from boundby.experiment.changes.sdpa import core_of, one_layout
 from boundby.experiment.child import kind_of
 from boundby.experiment.program import gradients, make_program
-from boundby.experiment.reference import curve, make_reference, named
+from boundby.experiment.reference import curve, make_reference, named, scalar
 from boundby.experiment.session import WorkloadSession
 from boundby.experiment.values import Facts
 from boundby.experiment.wire import Request
@@ -141,6 +141,18 @@ def test_a_gradient_that_is_missing_fails(reference):
     fields = gates.judge_tensors(found, gates.load_reference(str(reference)), "float32")
 
     assert (fields["passed"], fields["worst"]) == (False, "grad of 0.out.weight")
+
+
+def test_outputs_whose_mean_is_nothing_are_compared_by_their_size():
+    """After a norm the mean is rounding alone: any other rounding is thousands of times as much."""
+    import torch
+
+    exact = torch.nn.functional.layer_norm(torch.randn(4, 64, dtype=torch.float64), (64,))
+    rounded = exact.to(torch.bfloat16)
+
+    assert abs(rounded.double().mean() / exact.mean()) > 100
+    assert scalar(rounded) == pytest.approx(scalar(exact), rel=1e-3)
+    assert scalar(torch.tensor(-0.5)) == -0.5
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")

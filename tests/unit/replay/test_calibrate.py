@@ -5,7 +5,7 @@ import pytest
 from boundby.replay.calibrate import calibrate
 from boundby.replay.steptime import steady_ns
 from boundby.timeline.hostline import LineKind
-from worlds import ELEMENTWISE, World, diagnosis_of, program_of, timeline_of
+from worlds import ELEMENTWISE, LOADER, World, diagnosis_of, program_of, timeline_of
 
 
 def small_ops(world):
@@ -149,13 +149,41 @@ def test_the_range_of_a_measured_step_is_narrow():
     assert (measured.high - measured.low) < 0.3 * (prior.high - prior.low)
 
 
+def loading(iterator=LOADER):
+    return recorded(small_ops, lambda w: w.load(5000, iterator))
+
+
 def test_a_measured_step_of_a_loader_bound_program_is_put_on_the_loader():
-    trace = recorded(small_ops, lambda w: w.load(5000))
+    trace = loading("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__")
     found = calibrated(trace, step_ms=7.0)
 
     assert found.step.estimate == pytest.approx(7.0, rel=0.01)
     assert found.clean.host_ns[LineKind.LOADER] > 3 * 6_000_000
     assert found.calibration.host_scale == calibrated(trace).calibration.host_scale
+
+
+@pytest.mark.parametrize("step_ms", [3.0, 7.0])
+def test_the_host_shares_the_speed_of_a_loader_in_the_same_process(step_ms):
+    found = calibrated(loading(), step_ms=step_ms)
+
+    assert found.step.estimate == pytest.approx(step_ms, rel=0.01)
+    loader = found.clean.host_ns[LineKind.LOADER] / (3 * 5_000_000)
+    host = found.calibration.host_scale / calibrated(loading()).calibration.host_scale
+    assert host == pytest.approx(loader**0.5, rel=0.01)
+
+
+def busy_device(world):
+    for _ in range(20):
+        world.op(20, kernel=100, work=ELEMENTWISE)
+
+
+def test_a_longer_step_is_put_on_the_clocks_where_submission_was_measured():
+    """A power cap slows steps on end, not the few of a trace; a slow host would have shown."""
+    step = 2.02 * 1.15
+    told = calibrated(recorded(busy_device), step_ms=step, submit_ms=0.4)
+
+    assert told.step.estimate == pytest.approx(step, rel=0.01)
+    assert told.clean.work.dur.max() == pytest.approx(115_000, rel=0.02)
 
 
 def test_a_measured_step_of_a_device_bound_program_is_put_on_its_clock():

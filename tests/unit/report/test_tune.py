@@ -146,6 +146,16 @@ def test_the_commands_that_verify_run_as_they_stand(outcome):
     assert (found["journal"], found["arguments"]) == (Path("after"), arguments)
 
 
+def test_a_memory_cap_is_told_and_verified_with(outcome):
+    capped = replace(outcome, memory_cap=4 << 30)
+
+    assert tune.where(capped).endswith("4.00 GiB for a step at most")
+    typed = shlex.split(tune.verify(capped)[0], comments=True)[2:]
+    assert command.make_context("tune", typed).params["memory_cap"] == 4
+    assert json.loads(encode(capped))["memory_cap_bytes"] == 4 << 30
+    assert "cap" not in tune.verify(outcome)[0]
+
+
 def test_a_journal_of_two_runs_is_one_path(tmp_path):
     names = ("sdpa", "fused-optimizer")
     speed = {"sdpa": 1.2, "fused-optimizer": 1.1}

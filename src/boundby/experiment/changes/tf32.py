@@ -11,7 +11,8 @@ from boundby.prescribe.rule import Risk
 
 AMPERE = 8.0
 LITTLE = 0.01
-"""Where the program computes in less by itself: tried only if its recording shows float32 work."""
+"""Where the program computes in less by itself (convolutions do, unless told not to): tried only if
+its recording shows float32 work."""
 NARROWER = ("bf16", "fp16", "bf16-params", "bf16-weights")
 """Changes under which no product of note is left in float32."""
 
@@ -33,6 +34,7 @@ CHANGE = Change(
     id="tf32",
     title="TF32 products",
     prescription="tf32",
+    unseen=LITTLE,
     allow="numerics",
     risk=Risk.SHAPES,
     answers=Answers(saves=("compute",), numerics="yes: products keep 10 bits of the mantissa"),

@@ -274,9 +274,8 @@ def quality(diagnosis: Diagnosis) -> Panel:
 
 def _caliber(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     caliber, source = diagnosis.caliber, diagnosis.source
-    scale = diagnosis.calibration.host_scale
-    kept = f", {sentences.host_scale(scale)}" if scale is not None else ""
-    how = sentences.CALIBRATIONS[diagnosis.calibration.source] + kept
+    calibration = diagnosis.calibration
+    how = sentences.CALIBRATIONS[calibration.source] + sentences.scales(calibration)
     answers = {True: "yes", False: "no", None: numbers.UNKNOWN}
     rank = f"{caliber.rank} of {caliber.world_size or numbers.UNKNOWN}"
     return [
