@@ -5,7 +5,8 @@ the class and strength of its verdict, the exact line of a planted cause, and, f
 cured twin, the predicted step against base and twin measured in turn by the same process. The
 overhead of the clean pass is measured in pairs, with and without it, in one process.
 
-OUT gets ``run.json`` with all numbers, and the recordings.
+OUT gets ``run.json`` with all numbers, and the recordings. ``--again`` judges those of an earlier
+run as boundby is now, without a device.
 """
 
 from __future__ import annotations
@@ -86,10 +87,18 @@ def planted(program: Path) -> int | None:
     return next((i for i, text in enumerate(lines, 1) if text.endswith("# planted")), None)
 
 
-def observe(name: str, expected: Expected, out: Path, seconds: float) -> dict[str, Any]:
-    """Run one program under ``boundby run`` and hold what it says against what was expected."""
+def observe(
+    name: str, expected: Expected, out: Path, seconds: float, *, again: bool = False
+) -> dict[str, Any]:
+    """Run one program under ``boundby run`` and hold what it says against what was expected.
+
+    Args:
+        again: Judge the recording of an earlier run instead, where there is one.
+    """
     program = PROGRAMS / f"{expected.program or name}.py"
     folder, twin = out / name.replace(" ", "_"), out / f"{name}.twin.json"
+    if again and folder.is_dir():
+        return judged_again(name, expected, folder, twin)
     command = [sys.executable, "-m", "boundby", "run", "--json", "--steps", "80"]
     command += ["--folder", str(folder), str(program), "--seconds", str(seconds)]
     command += [*expected.options]
@@ -105,7 +114,22 @@ def observe(name: str, expected: Expected, out: Path, seconds: float) -> dict[st
         text = getattr(error, "stderr", None) or getattr(done, "stderr", "")
         return {"name": name, "error": f"{type(error).__name__}: {str(text)[-1500:]}"}
     found = {"name": name, "code": done.returncode, "seconds": time.monotonic() - began}
-    found |= summary(document, expected, planted(program))
+    return found | held_against(document, expected, program, twin)
+
+
+def judged_again(name: str, expected: Expected, folder: Path, twin: Path) -> dict[str, Any]:
+    """The same of a recording that is there already: no device is needed."""
+    command = [sys.executable, "-m", "boundby", "report", "--json", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 -- ours
+    program = PROGRAMS / f"{expected.program or name}.py"
+    return {"name": name} | held_against(json.loads(done.stdout), expected, program, twin)
+
+
+def held_against(
+    document: dict[str, Any], expected: Expected, program: Path, twin: Path
+) -> dict[str, Any]:
+    """What the report says, against what was expected and what the twin took."""
+    found = summary(document, expected, planted(program))
     if twin.is_file():
         found["twin"] = against_twin(document, expected, json.loads(twin.read_text("utf-8")))
     return found
@@ -311,6 +335,7 @@ def main() -> None:
     parser.add_argument("out", type=Path, metavar="OUT")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
     parser.add_argument("--seconds", type=float, default=7.0)
+    parser.add_argument("--again", action="store_true", help="judge the recordings in OUT anew")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     folder = options.out / "folders"
@@ -318,9 +343,11 @@ def main() -> None:
     results = []
     for name, expected in EXPECTED.items():
         if not options.only or name in options.only:
-            results.append(observe(name, expected, folder, options.seconds))
+            results.append(observe(name, expected, folder, options.seconds, again=options.again))
             print(row(results[-1]), flush=True)  # noqa: T201
             (options.out / "run.json").write_text(json.dumps({"programs": results}), "utf-8")
+    if options.again:
+        return
     command = [sys.executable, __file__, "--overhead", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     paired = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else done.stderr

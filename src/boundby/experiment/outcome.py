@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
 
+from boundby.experiment.change import STAGES
 from boundby.experiment.changes import BY_ID
 from boundby.experiment.choose import Pick
 from boundby.experiment.records import BASELINE
@@ -71,17 +72,23 @@ class Outcome:
         return sum(each["kind"] == "baseline" for each in self.records)
 
     @property
-    def drift(self) -> str:
-        """Whether the machine changed its speed between trials; empty where it did not."""
+    def apart(self) -> float | None:
+        """The gain by figures of different trials, where it disagrees with that of the turns."""
         before, after = ms_per_sample(self.baseline), ms_per_sample(self.best)
         if not before or not after or self.gain is None:
-            return ""
-        apart = before / after / self.gain
-        if max(apart, 1 / apart) < DRIFTED:
+            return None
+        found = before / after
+        return found if max(found / self.gain, self.gain / found) >= DRIFTED else None
+
+    @property
+    def drift(self) -> str:
+        """Whether the machine changed its speed between trials; empty where it did not."""
+        if self.apart is None:
             return ""
         return (
             f"the machine changed its speed meanwhile: by figures of different trials the gain is "
-            f"{before / after:.2f}x; {self.gain:.2f}x is what was measured in turns"
+            f"{self.apart:.2f}x, by what was measured in turns, one change after the other, "
+            f"{self.gain:.2f}x"
         )
 
 
@@ -166,8 +173,14 @@ def with_diagnosis(record: Record, found: Diagnosed) -> Record:
 
 
 def patch_of(configuration: Configuration) -> tuple[tuple[str, str], ...]:
-    """The code of each change that was kept, in the order in which they were found."""
-    return tuple((change, _code(change, value)) for change, value in configuration)
+    """The code of each change that was kept, in the order in which they are applied."""
+    ordered = sorted(configuration, key=lambda pair: _stage(pair[0]))
+    return tuple((change, _code(change, value)) for change, value in ordered)
+
+
+def _stage(change: str) -> int:
+    """When it is applied; an unknown one last."""
+    return STAGES.index(BY_ID[change].stage) if change in BY_ID else len(STAGES)
 
 
 def _code(change: str, value: str) -> str:

@@ -60,7 +60,9 @@ def result(outcome: Outcome) -> str:
     before, after = outcome.baseline, outcome.best
     if outcome.gain is None:
         return f"nothing that was tried is surely faster than {rate(before)}"
-    return f"{outcome.gain:.2f}x the throughput: {rate(before)} -> {rate(after)}"
+    gains = sorted(each for each in (outcome.gain, outcome.apart) if each is not None)
+    times = " to ".join(f"{each:.2f}" for each in gains)
+    return f"{times}x the throughput: {rate(before)} -> {rate(after)}"
 
 
 def cost(outcome: Outcome) -> str:

@@ -8,6 +8,7 @@ import pytest
 from boundby.errors import CannotTellError, UsageError
 from boundby.experiment.ending import UNENDED, mfu, read_outcome
 from boundby.experiment.journal import FILE
+from boundby.experiment.outcome import patch_of
 from boundby.experiment.values import Facts
 from tuning import FakeLab, run
 
@@ -67,8 +68,8 @@ def test_a_change_that_is_unknown_now_has_no_code_and_no_share_of_the_peak(finis
     assert finished.mfu is None  # no operations are known of it
     assert found.mfu is None
     assert [code for _, code in found.patch] == [
-        "# this version does not know the change fp4 on",
         "# this version does not know the change sdpa warp",
+        "# this version does not know the change fp4 on",
     ]
 
 
@@ -131,3 +132,11 @@ def test_another_file_is_no_journal(tmp_path):
 
     with pytest.raises(UsageError, match="no journal"):
         read_outcome(tmp_path)
+
+
+def test_a_patch_is_in_the_order_in_which_it_is_applied():
+    """A graph that was captured before weights change their type goes on with the old ones."""
+    found = (("cuda-graph", "forward"), ("compile-model", "default"), ("bf16-weights", "true"))
+
+    names = [change for change, _ in patch_of((*found, ("larger-batch", "64")))]
+    assert names == ["larger-batch", "bf16-weights", "compile-model", "cuda-graph"]

@@ -146,6 +146,20 @@ def test_the_commands_that_verify_run_as_they_stand(outcome):
     assert (found["journal"], found["arguments"]) == (Path("after"), arguments)
 
 
+@pytest.mark.parametrize(
+    ("slower", "said"), [(1.05, "1.50x the throughput"), (1.5, "1.50 to 2.25x the throughput")]
+)
+def test_a_machine_that_changed_its_speed_makes_the_gain_a_range(tmp_path, slower, said):
+    """By the turns 1.5, by the figures of first and last trial ``slower`` times as much."""
+    found = run(FakeLab({"sdpa": 1.5}), tmp_path, only=("sdpa",))
+    step = found.best["step_ms"] * 1.5 * slower
+    found = replace(found, baseline={**found.baseline, "step_ms": step})
+
+    assert tune.result(found).startswith(said)
+    assert bool(found.drift) == (slower > 1.1)
+    assert (found.drift in tune.notes(found)) == (slower > 1.1)
+
+
 def test_a_memory_cap_is_told_and_verified_with(outcome):
     capped = replace(outcome, memory_cap=4 << 30)
 
