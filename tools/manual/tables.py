@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from boundby.memory.composition import BASES, HELD, Part
@@ -59,13 +59,17 @@ def trusted() -> str:
 
 def tuning() -> str:
     """The trials of the example on an H200."""
-    return _drawn(tuned.HEADS, tuned.rows())
+    return _drawn(tuned.HEADS, tuned.rows(tuned.BLOCKS))
 
 
-def tuned_in_short() -> str:
-    """What it kept, one change a column."""
-    head, *rows = tuned.short()
-    return _drawn(head, rows)
+def kept_of(journal: Path) -> Callable[[], str]:
+    """What a tuning run kept, one change a column."""
+
+    def table() -> str:
+        head, *rows = tuned.short(journal)
+        return _drawn(head, rows)
+
+    return table
 
 
 TABLES = {
@@ -74,7 +78,10 @@ TABLES = {
     "recipes": recipes,
     "roofline": roofs.table,
     "trusted": trusted,
-    "tuned": tuned_in_short,
+    "tuned": kept_of(tuned.BLOCKS),
+    "tuned_capped": kept_of(tuned.CAPPED),
+    "tuned_convnet": kept_of(tuned.CONVNET),
+    "tuned_inference": kept_of(tuned.INFERENCE),
     "tuning": tuning,
 }
 

@@ -1,19 +1,27 @@
-"""The table of a tuning run on a written page, from the journal that lies with the example."""
+"""Tables of tuning runs on written pages, from the journals that lie with the examples."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from boundby.experiment.ending import read_outcome
+from boundby.experiment.outcome import Record
 from boundby.report import numbers
 from boundby.report.tune import measured_for_today
 from boundby.report.tune_path import size, title
 
-JOURNAL = Path(__file__).resolve().parents[2] / "examples/transformer_block/h200/journal.jsonl"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+BLOCKS = EXAMPLES / "transformer_block" / "h200"
+CAPPED = EXAMPLES / "transformer_block" / "h200_capped"
+INFERENCE = EXAMPLES / "small_inference" / "h200"
+CONVNET = EXAMPLES / "convnet" / "h200"
 KEPT = ("baseline", "kept")
 NAMES = {
-    "baseline": "fp32, batch 8",
     "bf16": "bf16",
+    "tf32": "TF32",
+    "cuda-graph": "CUDA graph",
+    "checkpointing": "blocks checkpointed",
+    "bf16-weights": "bf16 weights",
     "sdpa": "fused attention",
     "compile-model": "compiled",
     "bf16-params": "bf16 parameters, fp32 masters",
@@ -21,9 +29,9 @@ NAMES = {
 HEADS = ("change", "predicted", "measured", "step", "samples/s", "peak memory", "decision")
 
 
-def rows() -> list[tuple[str, ...]]:
+def rows(journal: Path) -> list[tuple[str, ...]]:
     """One row a trial; predicted and measured are for the samples that the step had before it."""
-    outcome = read_outcome(JOURNAL)
+    outcome = read_outcome(journal)
     return [
         (
             title(each),
@@ -38,14 +46,21 @@ def rows() -> list[tuple[str, ...]]:
     ]
 
 
-def short() -> list[tuple[str, ...]]:
+def short(journal: Path) -> list[tuple[str, ...]]:
     """The path alone: a column for the start and each change that was kept."""
-    kept = [each for each in read_outcome(JOURNAL).story if each["decision"] in KEPT]
+    kept = [each for each in read_outcome(journal).story if each["decision"] in KEPT]
     return [
-        ("", *(NAMES.get(each["change"], title(each)) for each in kept)),
+        ("", *map(_name, kept)),
         ("samples/s", *(f"{each['samples_per_s']:.0f}" for each in kept)),
         ("peak memory", *(size(each["peak_bytes"]) for each in kept)),
     ]
+
+
+def _name(record: Record) -> str:
+    if record["change"] == "baseline":
+        return f"fp32, batch {record['samples']}"
+    name = NAMES.get(record["change"], title(record))
+    return f"{name}, batch {record['samples']}" if record["change"] == "checkpointing" else name
 
 
 def _predicted(ms: float | None, by: str | None) -> str:
