@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -30,6 +31,8 @@ Floats = npt.NDArray[np.float64]
 _T = TypeVar("_T", bound=np.generic)
 
 REDUCING = (Family.REDUCTION, Family.SOFTMAX, Family.NORM)
+IN_FP32 = re.compile(r"(?i)_f32_|f32f32|<float")
+"""In the names of fused attention: those of CUTLASS are ``fmha_cutlassF_f32_aligned``."""
 RESIDENT_THREADS = 2048
 """Threads a multiprocessor of NVIDIA's data-centre chips holds at once (CUDA programming guide,
 compute capability 7.0 to 10.0: 2,048)."""
@@ -63,6 +66,8 @@ def mark_launches(launched: Launched, roofs: KernelRoofs, device: Device | None)
         product=flags(product),
         convolution=flags(family == Family.CONVOLUTION),
         fp32=flags(product & _named(launched, lambda name: width(name) == "fp32")),
+        tf32=flags(product & _named(launched, lambda name: width(name) == "tf32")),
+        fused_fp32=flags((family == Family.ATTENTION) & _named(launched, IN_FP32.search)),
         half=flags(product & _named(launched, lambda name: width(name) == "half")),
         cast=flags(is_cast(launched)),
         attention=_groups(launched, count, by_hand(launched)[1]),
@@ -104,7 +109,7 @@ def _spread(launched: Launched, values: npt.NDArray[_T], into: npt.NDArray[_T]) 
     return into
 
 
-def _named(launched: Launched, test: Callable[[str], bool]) -> Bools:
+def _named(launched: Launched, test: Callable[[str], object]) -> Bools:
     """bool[m]: launches of a kernel whose name passes a test; each name is tested once."""
     used = distinct(launched.name)
     passed = used[np.array([test(launched.names[name]) for name in used.tolist()], dtype=np.bool_)]

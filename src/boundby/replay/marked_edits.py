@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from boundby.frozen import frozen
+from boundby.intervals import Ints
 from boundby.replay import edits
 from boundby.replay.edits import (
     COLD,
@@ -84,6 +85,11 @@ HALF_PRODUCT = Assumed(1 / 14.0, 1 / 11.0, 1 / 5.0)
 TF32_CONVOLUTION = Assumed(1 / 4.0, 1 / 2.0, 1 / 1.3)
 """Convolutions are partly bound by memory: 1.6x on the kernels of a ResNet-50 at batch 32."""
 HALF_CONVOLUTION = Assumed(1 / 5.0, 1 / 2.2, 1 / 1.1)
+TF32_TO_HALF = Assumed(1 / 2.2, 1 / 1.8, 1 / 1.2)
+"""bf16 over TF32 matrix product: twice the peak, half the bytes."""
+TF32_TO_HALF_CONVOLUTION = Assumed(1 / 2.0, 1 / 1.5, 1.1)
+FUSED_TO_HALF = Assumed(1 / 12.0, 1 / 4.5, 1 / 2.5)
+"""bf16 over fp32 fused attention: 4.5x on the kernels of an encoder at batch 2 (H200, training)."""
 HALF_HOST = Assumed(1.2, 1.7, 2.5)
 """Host time of a product under autocast over one without: operands are cast, calls wrapped."""
 HALF_OTHER = Assumed(0.5, 0.75, 1.15)
@@ -171,14 +177,29 @@ def tf32(program: Program, marks: Marks, bound: Bound) -> Program:
 
 
 def bf16(program: Program, marks: Marks, bound: Bound) -> Program:
-    """fp32 products in bf16, other work on half the bytes."""
+    """Products and attention in fp32 or TF32 in bf16, other work on half the bytes."""
     mine = _marks_of(program, marks)
     dur = _products(
         program, mine, *_on(HALF_PRODUCT, HALF_CONVOLUTION, marks.bf16_rate, H200_BF16), bound
     )
+    now = program.work.dur
+    dur = np.where(mine.tf32, _from_tf32(now, mine, marks, bound), dur)
+    known = 1.0 if marks.bf16_rate is None else marks.bf16_rate
+    fused = now * FUSED_TO_HALF.on(known, H200_BF16).at(bound)
     other = ~mine.product & ~mine.upload & ~mine.download & ~mine.optimizer
-    cast = scale_host_before(program, mine.fp32, HALF_HOST.at(bound))
-    return with_durations(cast, np.where(other, program.work.dur * HALF_OTHER.at(bound), dur))
+    dur = np.where(other, now * HALF_OTHER.at(bound), dur)
+    cast = scale_host_before(program, mine.fp32 | mine.tf32, HALF_HOST.at(bound))
+    return with_durations(cast, np.where(mine.fused_fp32, fused, dur))
+
+
+def _from_tf32(now: Ints, mine: Marks, marks: Marks, bound: Bound) -> Floats:
+    """Durations in bf16 of products that run in TF32: half the bytes set a floor."""
+    rate = (marks.bf16_rate or 1.0) / (marks.tf32_rate or marks.bf16_rate or 1.0)
+    matrix, convolution = (
+        each.on(rate, H200_BF16 / H200_TF32) for each in (TF32_TO_HALF, TF32_TO_HALF_CONVOLUTION)
+    )
+    factor = np.where(mine.convolution, convolution.at(bound), matrix.at(bound))
+    return np.maximum(now * factor, np.nan_to_num(mine.memory_ns, nan=0.0) / 2)
 
 
 def _on(

@@ -26,6 +26,8 @@ class Marks:
         product: bool, matrix products and convolutions.
         convolution: bool, convolutions alone.
         fp32: bool, products in full fp32, off the tensor cores.
+        tf32: bool, products in TF32.
+        fused_fp32: bool, fused attention in fp32.
         half: bool, products in bf16 or fp16.
         cast: bool, kernels that only change the element type.
         attention: int64 number of the hand-written attention a launch belongs to; NO_GROUP.
@@ -53,6 +55,8 @@ class Marks:
     product: Bools
     convolution: Bools
     fp32: Bools
+    tf32: Bools
+    fused_fp32: Bools
     half: Bools
     cast: Bools
     attention: Ints

@@ -49,11 +49,13 @@ class Marked:
     Attributes:
         applies: Whether the recording holds anything it would change.
         samples: How many times the samples of a step the edited step works on.
+        may_cost: Whether it adds host work, and so may make a step longer.
     """
 
     edit: MarkedEdit
     applies: Callable[[Marks], bool]
     samples: int = 1
+    may_cost: bool = False
 
 
 MARKED: dict[str, Marked] = {
@@ -70,7 +72,11 @@ MARKED: dict[str, Marked] = {
     "sdpa": Marked(sdpa, lambda m: bool((m.attention >= 0).any())),
     "contiguous": Marked(contiguous, lambda m: bool(m.fighting.any())),
     "tf32": Marked(tf32, lambda m: m.tf32_rate is not None and bool(m.fp32.any())),
-    "bf16": Marked(bf16, lambda m: m.bf16_rate is not None and bool(m.fp32.any())),
+    "bf16": Marked(
+        bf16,
+        lambda m: m.bf16_rate is not None and bool((m.fp32 | m.tf32).any()),
+        may_cost=True,
+    ),
     "batch_x2": Marked(larger_batch(2), lambda _: True, samples=2),
     "batch_x4": Marked(larger_batch(4), lambda _: True, samples=4),
     "batch_x8": Marked(larger_batch(8), lambda _: True, samples=8),
@@ -99,10 +105,9 @@ def what_ifs(calibrated: Calibrated, marks: Marks | None) -> tuple[WhatIf, ...]:
 
 def ask(calibrated: Calibrated, name: str, edit: Edit) -> WhatIf:
     """One edit that needs no marks."""
-    step, low, high = (
-        ms(steady_ns(edit(p))) for p in (calibrated.clean, calibrated.low, calibrated.high)
-    )
-    return _answer(calibrated, name, step, low, high)
+    programs = calibrated.clean, calibrated.low, calibrated.high
+    step, low, high = (ms(steady_ns(edit(p))) for p in programs)
+    return _answer(calibrated, name, (min(step, calibrated.step.estimate), low, high))
 
 
 def ask_marked(calibrated: Calibrated, name: str, marked: Marked, marks: Marks) -> WhatIf:
@@ -111,21 +116,17 @@ def ask_marked(calibrated: Calibrated, name: str, marked: Marked, marks: Marks) 
     def step_at(program: Program, bound: Bound) -> float:
         return ms(steady_ns(marked.edit(program, marks, bound)))
 
-    return _answer(
-        calibrated,
-        name,
-        step_at(calibrated.clean, 0),
-        step_at(calibrated.low, -1),
-        step_at(calibrated.high, 1),
-        marked.samples,
-    )
+    step = step_at(calibrated.clean, 0)
+    if marked.samples == 1 and not marked.may_cost:
+        step = min(step, calibrated.step.estimate)
+    times = step, step_at(calibrated.low, -1), step_at(calibrated.high, 1)
+    return _answer(calibrated, name, times, marked.samples)
 
 
 def _answer(
-    calibrated: Calibrated, name: str, step: float, low: float, high: float, samples: int = 1
+    calibrated: Calibrated, name: str, times: tuple[float, float, float], samples: int = 1
 ) -> WhatIf:
-    now = calibrated.step.estimate
-    step = min(step, now) if samples == 1 else step
+    (step, low, high), now = times, calibrated.step.estimate
     return WhatIf(
         id=name,
         step_ms=step,

@@ -201,8 +201,12 @@ def gain(diagnosis: Diagnosis, change: Prescription) -> str:
         return f"{larger} for {more}x the samples: {rate}"
     free, range_ = diagnosis.steps.unprofiled_ms, numbers.between(change.low, change.high)
     after = numbers.change(free.estimate if free else None, change.predicted_ms)
-    faster = f", {numbers.times(edit.speedup)} faster" if edit is not None else ""
-    return f"{after}{f' ({range_})' if range_ else ''}{faster}"
+    times = "" if edit is None else f", {numbers.times(edit.speedup)} {_word(edit)}"
+    return f"{after}{f' ({range_})' if range_ else ''}{times}"
+
+
+def _word(edit: WhatIf) -> str:
+    return "faster" if edit.speedup >= 1 else "as fast"
 
 
 def step_after(diagnosis: Diagnosis, change: Prescription) -> str:

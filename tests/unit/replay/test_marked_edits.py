@@ -11,15 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from boundby.replay.calibrate import Calibrated
 from boundby.replay.edits import device_only
 from boundby.replay.engine import replay
 from boundby.replay.marked_edits import (
+    FUSED_TO_HALF,
     H200_BF16,
     H200_TF32,
+    HALF_HOST,
     HALF_OTHER,
     HALF_PRODUCT,
     PINNED_GB_S,
     TF32_PRODUCT,
+    TF32_TO_HALF,
     bf16,
     compile_fusion,
     contiguous,
@@ -37,12 +41,14 @@ from boundby.replay.marked_edits import (
 from boundby.replay.marks import NO_GROUP, OF_DEVICE, Marks
 from boundby.replay.program import NOTHING
 from boundby.replay.steptime import drained_ns
-from boundby.replay.whatif import MARKED
+from boundby.replay.values import Calibration, Estimate
+from boundby.replay.whatif import MARKED, ask_marked
 from boundby.timeline.hostline import LineKind
 from strategies import programs
 from worlds import Script
 
 NAN = float("nan")
+UNKNOWN = Calibration("prior", "", None)
 GROUPS = {"attention", "chain"}
 FLOATS = {"fill", "floor_ns", "memory_ns", "traffic", "fused_ns"}
 
@@ -117,6 +123,34 @@ def test_a_product_is_no_faster_than_its_bytes():
     marked = marks(1, product=[True], fp32=[True], memory_ns=[50_000.0])
 
     assert durations(tf32, launches(65_000), marked) == [50_000]
+
+
+def test_bf16_takes_over_from_tf32_with_twice_the_rate_and_half_the_bytes():
+    program = launches(100_000, 100_000)
+    marked = marks(2, product=[True] * 2, tf32=[True] * 2, memory_ns=[0.0, 160_000.0])
+
+    assert durations(bf16, program, marked) == [round(100_000 * TF32_TO_HALF.best), 80_000]
+    assert MARKED["bf16"].applies(marked)
+    assert not MARKED["tf32"].applies(marked)
+
+
+def test_bf16_takes_fused_attention_from_fp32_to_the_tensor_cores():
+    marked = marks(2, fused_fp32=[True, False])
+
+    found = durations(bf16, launches(90_000, 1000), marked)
+    assert found == [round(90_000 * FUSED_TO_HALF.best), 1000 * HALF_OTHER.best]
+
+
+@pytest.mark.parametrize("width", ["fp32", "tf32"])
+def test_bf16_can_make_a_step_longer_where_the_host_sets_it(width):
+    """Operands are cast by the host; nothing of it is gained on an idle device."""
+    program = launches(10, 10, host=1000)
+    marked = marks(2, product=[True] * 2, **{width: [True, False]})
+    calibrated = Calibrated(program, program, program, Estimate(0.002, 0.002, 0.002), UNKNOWN)
+
+    found = ask_marked(calibrated, "bf16", MARKED["bf16"], marked)
+    assert found.speedup < 1
+    assert found.step_ms == pytest.approx((1 + HALF_HOST.best) / 1000, rel=0.02)
 
 
 def test_bf16_gains_on_products_and_on_the_bytes_of_the_rest_but_not_on_the_update():
