@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 _T = TypeVar("_T", bound=np.generic)
 
 REDUCING = (Family.REDUCTION, Family.SOFTMAX, Family.NORM)
-IN_FP32 = re.compile(r"(?i)_f32_|f32f32|<float")
+IN_FP32 = re.compile(r"(?i)_f32(?![0-9a-z])|f32f32|<float")
 """In the names of fused attention: those of CUTLASS are ``fmha_cutlassF_f32_aligned``."""
 RESIDENT_THREADS = 2048
 """Threads a multiprocessor of NVIDIA's data-centre chips holds at once (CUDA programming guide,
