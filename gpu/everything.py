@@ -51,6 +51,8 @@ JOBS = {
     "tune-capped": _tune("capped"),
     "tune-inference": _tune("inference"),
     "tune-convnet": _tune("convnet"),
+    "tune-host": _tune("host"),
+    "tune-no-grad": _tune("no-grad"),
     "tune-script": _tune("script"),
 }
 

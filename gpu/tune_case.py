@@ -41,16 +41,23 @@ class Case:
     options: tuple[str, ...] = ALLOW
 
 
+HOST_CHANGES = (
+    "fused-norm,pinned-copies,loader-workers,fewer-readbacks,allocator-settings,gc-schedule"
+)
 CASES = {
     "fp32": Case((f"{FILE}:Workload",)),
     "bf16": Case((f"{FILE}:InBf16",)),
     "capped": Case((f"{FILE}:Workload",), (*ALLOW, *CAPPED)),
     "inference": Case(("examples/small_inference/workload.py:Workload",), NUMERICS),
     "convnet": Case(("examples/convnet/workload.py:Workload",)),
+    "host": Case(("examples/slow_host/workload.py:Workload",), ("--only", HOST_CHANGES)),
+    "no-grad": Case(
+        ("examples/small_inference/workload.py:Workload",), ("--only", "inference-mode")
+    ),
     "script": Case(("tests/programs/transformer.py", "--seconds", "600"), NUMERICS),
 }
 """The start at batch 8 in float32, the launch-bound one in bf16, one with little memory; a small
-request at a time, and convolutions; and an unchanged script."""
+request at a time, and convolutions; changes that those do not ask for; and an unchanged script."""
 GOALS = {"fp32": 2600.0}
 """Samples a second on an H200, with float32 weights or masters."""
 JOURNAL = "journal.jsonl"
