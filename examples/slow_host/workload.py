@@ -55,7 +55,7 @@ class Workload:
             layers += [HandNorm(WIDTH), nn.Linear(WIDTH, WIDTH), nn.GELU()]
         return nn.Sequential(*layers, nn.Linear(WIDTH, 10))
 
-    def optimizer(self, parameters: Iterator[nn.Parameter], **options: Any) -> Any:  # noqa: ANN401
+    def optimizer(self, parameters: Iterator[nn.Parameter], **options: Any) -> Any:
         """AdamW; ``options`` hold what a change asks for."""
         return torch.optim.AdamW(parameters, lr=1e-3, **options)
 
@@ -63,11 +63,11 @@ class Workload:
         """The first images."""
         return (torch.stack([Images()[index] for index in range(size)]),)
 
-    def loader(self, size: int, **options: Any) -> DataLoader[Tensor]:  # noqa: ANN401
+    def loader(self, size: int, **options: Any) -> DataLoader[Tensor]:
         """The same images in order; ``options`` hold workers and pinning."""
         return DataLoader(Images(), size, **options)
 
-    def loss(self, model: Callable[..., Tensor], batch: Any) -> Tensor:  # noqa: ANN401
+    def loss(self, model: Callable[..., Tensor], batch: Any) -> Tensor:
         """Mean of the squared outputs."""
         images = batch[0] if isinstance(batch, list | tuple) else batch
         return model(images).square().mean()
