@@ -38,7 +38,8 @@ class Facts:
         dtypes: Of the parameters.
         computes: Coarsest element type of the unchanged forward pass.
         modules: Class names of the modules, each once.
-        offers: What the workload can do on top: ``attention``, ``loader``, ``log``.
+        offers: What the workload can do on top: ``attention``, ``loader``, ``log``; ``norms`` where
+            its model writes some out.
         cores: Names of attention functions that the workload brings.
         blocks: How many blocks can be checkpointed.
         threads, processors: Operator threads, and processors the process may use.

@@ -32,6 +32,7 @@ from boundby.bench.framework import has_cuda, tensors_in, torch
 from boundby.bench.targets import find_target
 from boundby.errors import BoundbyError, UsageError
 from boundby.experiment.build import Build, repeated_blocks
+from boundby.experiment.norms import norms_by_hand
 from boundby.experiment.values import Facts
 
 REQUIRED = ("model", "batch", "loss")
@@ -151,9 +152,10 @@ def facts_of(build: Build, script: str | None) -> Facts:
 
 def offers_of(workload: Any, model: Any) -> tuple[str, ...]:  # noqa: ANN401 -- the user's own
     """What can be asked of a workload or of its model beyond the protocol."""
-    own = tuple(name for name in ("attention", "loader", "log") if hasattr(workload, name))
+    own = [name for name in ("attention", "loader", "log") if hasattr(workload, name)]
     theirs = "set_attn_implementation"
-    return (*own, theirs) if hasattr(model, theirs) else own
+    own += [theirs] if hasattr(model, theirs) else []
+    return (*own, *(["norms"] if norms_by_hand(model) else []))
 
 
 def optimizer_options(

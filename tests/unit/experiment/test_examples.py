@@ -18,6 +18,7 @@ SMALL = {"BLOCKS": 2, "LAYERS": 2, "WIDTH": 32, "SEQUENCE": 8, "SIDE": 32, "BATC
         ("transformer_block", "AdamW", ("attention",)),
         ("small_inference", "", ()),
         ("convnet", "SGD", ()),
+        ("slow_host", "AdamW", ("loader", "log", "norms")),
     ],
 )
 def test_an_example_runs_and_is_what_it_says(monkeypatch, tmp_path, example, optimizer, offers):
