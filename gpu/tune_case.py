@@ -119,8 +119,10 @@ def table(journal: Path, goal: float | None) -> str:
     rows = [_row(each) for each in records if each["kind"] != "probe"]
     kept = [each for each in records if each["decision"] in ("baseline", "kept")]
     best = max((each["samples_per_s"] or 0.0 for each in kept), default=0.0)
+    step = min((each["step_ms"] for each in kept), default=0.0)
     seconds = sum(each["seconds"] for each in records)
-    end = f"best {best:.0f} samples/s in {seconds:.0f} s of trials"
+    end = f"best {best:.0f} samples/s" if best else f"best step {step:.3g} ms"
+    end += f" in {seconds:.0f} s of trials"
     if goal is not None:
         end += f"; goal of {goal:.0f} {'met' if best >= goal else 'not met'}"
     return "\n".join([*rows, end])
