@@ -368,6 +368,18 @@ def test_a_program_that_deletes_the_recording(run):
     assert "the recording was deleted" in done.stderr
 
 
+def test_a_program_that_cuts_the_recording_goes_on(run):
+    """A write beyond the end of a file that is mapped kills: SIGBUS."""
+    done, live = run(
+        "import os, glob\nstep = step_of()\nfor _ in range(5): step()\n"
+        "os.truncate(glob.glob(os.environ['BOUNDBY_FOLDER'] + '/*/tape.bin')[0], 8)\n"
+        "for _ in range(90): step()\nprint('done')",
+    )
+
+    assert (done.returncode, done.stdout[:5], live.steps) == (0, "done\n", 0)
+    assert live.problems == ("the program cut the tape: what came later is lost",)
+
+
 def test_a_forked_child_that_trains_on_writes_nothing_into_the_recording(run):
     done, live = run(
         "import os\nfrom torch.utils.data import DataLoader, TensorDataset\nstep = step_of()\n"

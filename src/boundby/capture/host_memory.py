@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from boundby.memory.host import HostUse, Loading, host_use
 from boundby.memory.processes import HostMemory, Sample
 from boundby.read.capture_folder import HOST, Capture, Row
+from boundby.read.capture_notes import readings_in
 from boundby.units import NS_PER_S
 
 
@@ -41,19 +42,15 @@ def read_loading(capture: Capture) -> Loading | None:
 def _readings(capture: Capture) -> Mapping[str, Any]:
     """The file of the process that started this one; it stands beside the folder or in it."""
     for place in (capture.folder, capture.folder.parent):
-        try:
-            found = json.loads((place / HOST).read_text("utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(found, dict):
-            return found
+        with suppress(OSError):
+            return readings_in((place / HOST).read_bytes())
     return {}
 
 
 def _samples(capture: Capture, found: Mapping[str, Any]) -> list[Sample]:
     """Readings of the process and of its descendants; other ranks are left out."""
     main = capture.header.get("pid")
-    parents = {int(pid): parent for pid, parent in found.get("parents", {}).items()}
+    parents = found.get("parents", {})
     rows = found.get("samples", ())
     mine = {pid for _, pid, _, _ in rows if main in _line(pid, parents)}
     return [

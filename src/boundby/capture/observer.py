@@ -135,6 +135,8 @@ class Observer:
             return
         assert self.folder is not None  # noqa: S101 - a source took over
         self._steps += 1
+        if self.folder.tape.guard():
+            self.folder.note("problem", text="the program cut the tape: what came later is lost")
         self.folder.tape.put(Row.STEP, now, self._steps, self._number if self._pass else 0)
         if self._pass is not None:
             self._pass.mark(self._steps, now)

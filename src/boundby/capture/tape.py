@@ -49,10 +49,30 @@ class Tape:
         self._rows = FIRST_ROWS
         self._take = itertools.count(0, COLUMNS).__next__
         self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._inode = os.fstat(self._file).st_ino
         room = self._grown()
         room[:] = MAGIC + bytes(len(room) - len(MAGIC))
         self._cells = cells_of(room)
         self._growing = threading.Lock()
+
+    def guard(self) -> bool:
+        """Leave a file that was cut short, as by a program that tidies up: a map of it kills.
+
+        Called at each step mark, not at each row: it takes a microsecond or two. A program may have
+        closed every file and opened its own under our number.
+
+        Returns:
+            Whether it was cut since the last call.
+        """
+        if self._is_left:
+            return False
+        try:
+            found = os.fstat(self._file)
+        except OSError:
+            return False
+        size = len(MAGIC) + self._rows * ROW_BYTES
+        self._is_left = found.st_ino == self._inode and found.st_size < size
+        return self._is_left
 
     def put(self, kind: int, time: int, a: int, b: int) -> None:
         """Append a row; nothing once the tape is full or left."""
@@ -119,7 +139,7 @@ class RunFolder:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (HEADER, TRACE, SNAPSHOT, POINTERS):
+        for name in (HEADER, TRACE, SNAPSHOT, POINTERS, TAPE, NOTES):  # another may still write
             (folder / name).unlink(missing_ok=True)
         self.path = folder
         self.tape = Tape(folder / TAPE)

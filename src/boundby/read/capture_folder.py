@@ -15,7 +15,6 @@ Times are ns of one monotonic clock (``time.perf_counter_ns``) of the observed p
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
@@ -165,7 +164,7 @@ def read_capture(folder: Path) -> Capture:
         UnreadableError: The folder holds no run, or one of another version.
     """
     try:
-        header = json.loads((folder / HEADER).read_text("utf-8"))
+        header = _header(folder)
         rows = _rows(folder / TAPE)
     except (OSError, ValueError) as error:
         raise UnreadableError(f"{folder} holds no run", "boundby run SCRIPT writes one") from error
@@ -219,7 +218,7 @@ def read_so_far(folder: Path) -> SoFar | None:
 
 def _order(folder: Path) -> tuple[int, int, str]:
     try:
-        header = json.loads((folder / HEADER).read_text("utf-8"))
+        header = _header(folder)
         steps = int((_rows(folder / TAPE)[:, 0] == Row.STEP).sum())
     except (OSError, ValueError):
         return 1 << 30, 0, folder.name
@@ -238,16 +237,16 @@ def _rows(file: Path) -> Ints:
     return table[: empty[0]] if len(empty) else table
 
 
+def _header(folder: Path) -> Note:
+    from boundby.read.capture_notes import header_in  # noqa: PLC0415 -- not where a program runs
+
+    return header_in((folder / HEADER).read_bytes())
+
+
 def _notes(file: Path) -> Iterator[Note]:
-    if not file.is_file():
-        return
-    for line in file.read_bytes().splitlines():
-        try:
-            note = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(note, dict):
-            yield note
+    from boundby.read.capture_notes import notes_in  # noqa: PLC0415 -- not where a program runs
+
+    return notes_in(file.read_bytes()) if file.is_file() else iter(())
 
 
 def _passes(rows: Ints, notes: tuple[Note, ...]) -> Iterator[Pass]:
