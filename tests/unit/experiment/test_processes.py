@@ -106,13 +106,20 @@ def test_a_script_is_changed_from_outside_and_measured_where_it_waits(tmp_path):
     assert caught.value.hint == "let the script make more steps: more epochs, or more data"
 
 
+THREE_STEPS = f"""
+import runpy, sys
+sys.argv[1:] = ["--steps", "3"]
+runpy.run_path({str(SCRIPT)!r}, run_name="__main__")
+sys.exit()
+"""
+
+
 @pytest.mark.parametrize(
     ("written", "said", "hint"),
     [
         ("import torch", "no torch optimizer made a step in the script", "must use a torch optim"),
         (
-            f"import runpy, sys\nsys.argv[1:] = ['--steps', '3']\n"
-            f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')\nsys.exit()",
+            THREE_STEPS,
             "the script ended after 3 steps, and 12 are needed at least",
             "more steps",
         ),
