@@ -73,8 +73,8 @@ def trials_page():
     charts = {}
     trials = [
         Trial("as it was", 4.05, 2 << 30),
-        Trial("compile", 2.5, 3 << 30, kept=True, why="faster"),
-        Trial("bf16", None, None, kept=False, why="the loss left its band"),
+        Trial("compile", 2.5, 3 << 30, decision="kept", why="faster"),
+        Trial("bf16", None, None, decision="rejected", why="the loss left its band"),
     ]
     return render(Page("trials", "", (trials_panel(trials, charts),), charts))
 

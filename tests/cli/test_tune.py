@@ -13,6 +13,7 @@ import pytest
 
 from boundby.cli import main
 from boundby.cli.tune import command
+from boundby.errors import BoundbyError
 from boundby.experiment.journal import FILE, Journal
 from boundby.experiment.settings import Settings
 from boundby.report.tune_document import schema
@@ -110,9 +111,38 @@ def test_options_behind_a_script_that_boundby_knows_are_told(boundby, tmp_path):
     done = boundby("tune", script, "--minutes=1", "--epochs", "2", "--journal", "j", cwd=tmp_path)
 
     assert done.returncode == 125
-    told = [each for each in done.stderr.splitlines() if "stand before the script" in each]
-    assert [each.split(" goes to ")[0] for each in told] == ["--minutes=1", "--journal"]
+    told = [each for each in done.stderr.splitlines() if "stands before the script" in each]
+    assert [each.split(" went to ")[0] for each in told] == ["--minutes=1", "--journal"]
     assert not (tmp_path / "j").exists()
+    assert "no torch optimizer made a step in the script" in done.stderr
+    assert "hint: a script must use a torch optimizer" in done.stderr
+
+
+def test_options_that_the_script_took_are_not_told(monkeypatch, capsys):
+    def refused(*_):
+        raise BoundbyError("it fails", "mend it")
+
+    typed = ["tune", str(SCRIPT), "--epochs", "1", "--steps", "3000"]
+    note = f"--steps went to {SCRIPT}; an option of boundby stands before the script\n"
+    monkeypatch.setattr("boundby.cli.tune._text", lambda *_: "told\n")
+    monkeypatch.setattr("boundby.cli.tune._tune", lambda *_: None)
+    passed, said = main(typed), capsys.readouterr()
+    monkeypatch.setattr("boundby.cli.tune._tune", refused)
+    failed, failure = main(typed), capsys.readouterr()
+
+    assert (passed, said.out, said.err) == (0, "told\n", "")
+    assert failed != 0
+    assert failure.err.startswith(note)
+
+
+def test_a_class_that_is_not_there_is_told_as_it_was_typed(boundby, tmp_path):
+    missing = boundby("tune", f"{WORKLOADS}:Nope", "--journal", tmp_path / "a")
+    bare = boundby("tune", f"{Path(__file__).with_name('conftest.py')}:Nope", cwd=tmp_path)
+
+    assert (missing.returncode, bare.returncode) == (2, 2)
+    assert f"{WORKLOADS}:Nope: no 'Nope' in {WORKLOADS}\n" in missing.stderr
+    assert "hint: name one of its classes: Small, " in missing.stderr
+    assert "function" not in missing.stderr + bare.stderr
 
 
 def test_an_interrupt_in_the_middle_tells_where_the_journal_is(tmp_path, monkeypatch, capsys):

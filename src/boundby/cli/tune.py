@@ -48,7 +48,7 @@ class UntilScript(click.Command):
 @click.command(
     cls=UntilScript,
     epilog=examples(
-        "boundby tune train.py",
+        "boundby tune --minutes 20 train.py --epochs 1",
         "boundby tune workload.py:Workload --allow batch,numerics --minutes 20",
         "boundby tune mine:Workload --only compile-model,sdpa -o tuned.html",
     ),
@@ -75,9 +75,12 @@ def command(*, output: Output, what: str, arguments: tuple[str, ...], **asked: A
     Another batch size or precision is tried only where --allow says so.
     """
     settings = _settings(what, arguments, asked)
-    for option in _passed_on(arguments):
-        output.note(f"{option} goes to {what}: options of boundby stand before the script")
-    outcome = _tune(settings, asked["journal"], output)
+    try:
+        outcome = _tune(settings, asked["journal"], output)
+    except BoundbyError:
+        for option in _passed_on(arguments):
+            output.note(f"{option} went to {what}; an option of boundby stands before the script")
+        raise
     output.write(_text(outcome, output))
     return 0
 

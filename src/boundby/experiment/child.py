@@ -47,7 +47,9 @@ def main(path: str) -> int:
         if is_script(request.target):
             from boundby.experiment.scripted import run_script  # noqa: PLC0415 -- scripts alone
 
-            run_script(request, commands, began)
+            missing = run_script(request, commands, began)
+            if missing is not None:
+                write_failure(folder, missing)
             return ENDED
         from boundby.experiment.session import WorkloadSession  # noqa: PLC0415 -- loads torch
 

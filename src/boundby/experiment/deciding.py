@@ -14,7 +14,7 @@ FAILURES = {
     "recompiles": "it kept compiling",
     "ended": "it ended early",
     "input": "it does not run",
-    "time": "the minutes were spent in the middle of it",
+    "time": "the minutes ended in the middle of it: it is due again",
 }
 BEYOND = re.compile(r"(?<=\.) (?=GPU \d|Of the allocated|If reserved)")
 """Where torch's error of memory goes on to tell of the device and of settings."""

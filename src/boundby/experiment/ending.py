@@ -10,7 +10,7 @@ from boundby.errors import CannotTellError
 from boundby.experiment.changes import BY_ID
 from boundby.experiment.choose import Pick, State, choose
 from boundby.experiment.journal import FILE, VERSION, Journal, read_journal
-from boundby.experiment.outcome import Outcome, Record, gain_of, patch_of
+from boundby.experiment.outcome import Outcome, Record, gain_of, pairs_of, patch_of
 from boundby.experiment.records import BASELINE
 from boundby.experiment.reference import TF32
 from boundby.experiment.settings import LEAST_S, Settings
@@ -35,6 +35,7 @@ class Outline:
     seconds: float
     notes: tuple[str, ...]
     memory_cap: int | None
+    earlier_s: float
 
 
 class Budget:
@@ -66,7 +67,8 @@ class Budget:
         if self.settings.trials is not None and self.trials >= self.settings.trials:
             self.ended = f"no more trials than {self.trials} were asked for"
         elif self.is_short():
-            self.ended = f"the {self.settings.minutes:.3g} minutes are spent"
+            minutes = self.settings.minutes
+            self.ended = f"less than {LEAST_S:.0f} s of the {minutes:.3g} minutes are left"
         else:
             found = state.pending or choose(state, self.settings, self._left())
             if found is not None:
@@ -98,6 +100,7 @@ def conclude(journal: Journal, settings: Settings, state: State, budget: Budget)
             seconds=budget.seconds,
             notes=tuple(journal.notes),
             memory_cap=settings.memory_cap,
+            earlier_s=journal.earlier_s,
         ),
         journal.records,
     )
@@ -127,18 +130,17 @@ def read_outcome(path: Path) -> Outcome:
             f"{file} is a journal of version {kept.header['version']}",
             f"read it with the boundby that wrote it; this one knows version {VERSION}",
         )
-    unended: Record = {"why": UNENDED, "seconds": spent(kept.records)}
-    ending = kept.ending or unended
     return outcome_of(
         Outline(
             target=kept.header["target"],
             arguments=tuple(kept.header["arguments"]),
             facts=facts_in(baselines[-1], kept.programs[-1] if kept.programs else {}),
-            ended=ending["why"],
+            ended=kept.ending["why"] if kept.ending else UNENDED,
             journal=str(path),
-            seconds=ending["seconds"],
+            seconds=kept.seconds[-1],
             notes=kept.notes,
             memory_cap=kept.header.get("memory_cap"),
+            earlier_s=sum(kept.seconds[:-1]),
         ),
         kept.records,
     )
@@ -158,19 +160,13 @@ def facts_in(baseline: Record, program: Record) -> Facts:
     )
 
 
-def spent(records: Sequence[Record]) -> float:
-    """Seconds of the trials of the last run."""
-    starts = [at for at, each in enumerate(records) if each["kind"] == BASELINE]
-    return float(sum(each.get("seconds") or 0.0 for each in records[starts[-1] :]))
-
-
 def outcome_of(outline: Outline, every: Sequence[Record]) -> Outcome:
     """What the records of a journal add up to, for its last run."""
     records = [each for each in every if each["kind"] != "probe"]
     starts = [at for at, each in enumerate(records) if each["kind"] == BASELINE]
     of_run = records[starts[-1] :]
     best = [each for each in of_run if each["decision"] in (BASELINE, "kept")][-1]
-    configuration = tuple((str(name), str(value)) for name, value in best["configuration"])
+    configuration = pairs_of(best)
     return Outcome(
         **vars(outline),
         records=tuple(every),

@@ -21,7 +21,7 @@ from boundby.experiment.reference import (
     relative,
     usual_size,
 )
-from boundby.experiment.values import Gate
+from boundby.experiment.values import WIDE, Gate
 
 HELD_AS = {TF32: "float16", BF16_PARAMETERS: "bfloat16"}
 """Element type whose tolerance holds: TF32 keeps as many bits as float16."""
@@ -58,6 +58,7 @@ def judge_tensors(found: Kept, reference: dict[str, Any], precision: str) -> dic
         "worst": worst,
         "error": _finite(error),
         "limit": allowed,
+        "wide": sum(each[-1] > WIDE for each in rows),
     }
 
 

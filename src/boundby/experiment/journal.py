@@ -38,6 +38,7 @@ class Kept:
         records: Every record of a trial, in order.
         programs: What each run wrote at its start.
         ending: What the run of the last baseline wrote at its end; None where it came to none.
+        seconds: Of each run, as it said at its end, else of its trials.
         notes: What was wrong with it.
         torn: Bytes at the end that are no whole line.
     """
@@ -46,6 +47,7 @@ class Kept:
     records: tuple[Record, ...]
     programs: tuple[Record, ...]
     ending: Record | None
+    seconds: tuple[float, ...]
     notes: tuple[str, ...]
     torn: int
 
@@ -57,6 +59,7 @@ class Journal:
         folder: Where it lies.
         records: All that was written of trials.
         notes: What was wrong with it when it was opened.
+        earlier_s: Seconds of the runs that it held then.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -78,6 +81,7 @@ class Journal:
             ) from None
         self.records: list[Record] = list(found.records)
         self.notes = list(found.notes)
+        self.earlier_s = sum(found.seconds)
 
     @property
     def is_resumed(self) -> bool:
@@ -144,7 +148,7 @@ def read_journal(path: Path) -> Kept:
     """
     raw = path.read_bytes() if path.is_file() else b""
     if not raw:
-        return Kept(None, (), (), None, (), 0)
+        return Kept(None, (), (), None, (), (), 0)
     whole, _, torn = raw.rpartition(b"\n")
     head, *lines = whole.splitlines() or [b""]
     if not is_header(head):
@@ -162,7 +166,8 @@ def read_journal(path: Path) -> Kept:
     records = [record for _, record in found if record is not None]
     programs = tuple(each for each in records if each["kind"] == PROGRAM)
     trials = tuple(each for each in records if each["kind"] not in (PROGRAM, END))
-    return Kept(json.loads(head), trials, programs, _last_ending(records), tuple(notes), len(torn))
+    ending, seconds = _last_ending(records), _seconds(records)
+    return Kept(json.loads(head), trials, programs, ending, seconds, tuple(notes), len(torn))
 
 
 def _last_ending(records: list[Record]) -> Record | None:
@@ -172,6 +177,19 @@ def _last_ending(records: list[Record]) -> Record | None:
         if each["kind"] in (BASELINE, END):
             found = each if each["kind"] == END else None
     return found
+
+
+def _seconds(records: list[Record]) -> tuple[float, ...]:
+    """Of each run, in order: what it said at its end, else the sum of its trials."""
+    found: list[float] = []
+    for each in records:
+        if each["kind"] == BASELINE:
+            found.append(0.0)
+        if not found:
+            continue
+        spent = float(each.get("seconds") or 0.0)
+        found[-1] = spent if each["kind"] == END else found[-1] + spent
+    return tuple(found)
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 -- any plain value

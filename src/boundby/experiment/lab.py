@@ -123,7 +123,7 @@ class ProcessLab:
                 self._park()  # the best holds memory too: once more, alone
                 self._alone = True
                 return self.trial(configuration, best)
-            found = Trial(error.kind, error.message)
+            found = Trial(error.kind, error.message, hint=error.hint or "")
             if error.kind == "hang" and self._is_spent():
                 found = Trial("time")
         self._alone = False

@@ -20,8 +20,9 @@ from boundby.experiment.values import (
 )
 
 Record = dict[str, Any]
-DRIFTED = 1.1
-"""Figures of different trials that disagree by more with the turns are told."""
+DRIFTED = 1.02
+"""Figures of different trials that disagree by as much with the turns make the gain a range: rates
+are printed with three digits or more, so a smaller difference hardly shows between them."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Outcome:
         runs: How many runs the journal holds.
         mfu: Share of the device's peak at the end; None where unknown.
         gain: Throughput at the end over that of the baseline; None where nothing was kept.
+        earlier_s: Seconds of the runs before the last.
         run: Records of this run alone, probes apart, the baseline first.
     """
 
@@ -58,6 +60,7 @@ class Outcome:
     memory_cap: int | None = None
     mfu: float | None = None
     gain: float | None = None
+    earlier_s: float = 0.0
     run: tuple[Record, ...] = ()
 
     @property
@@ -81,15 +84,42 @@ class Outcome:
         return found if max(found / self.gain, self.gain / found) >= DRIFTED else None
 
     @property
+    def gain_range(self) -> tuple[float, float] | None:
+        """Lowest and highest gain; None where both ways to reckon it agree, or it is unknown."""
+        if self.gain is None or self.apart is None:
+            return None
+        return min(self.gain, self.apart), max(self.gain, self.apart)
+
+    @property
     def drift(self) -> str:
         """Whether the machine changed its speed between trials; empty where it did not."""
         if self.apart is None:
             return ""
         return (
-            f"the machine changed its speed meanwhile: by figures of different trials the gain is "
-            f"{self.apart:.2f}x, by what was measured in turns, one change after the other, "
-            f"{self.gain:.2f}x"
+            f"the machine was not equally fast in all trials: by the rates of the first and the "
+            f"best the gain is {self.apart:.2f}x, by what was measured in turns, one change after "
+            f"the other, {self.gain:.2f}x"
         )
+
+    def beside(self, trial: Record) -> Configuration:
+        """What a trial changed beside its own change, against the best before it.
+
+        A repair may bring another attention kernel, a search of checkpointing a batch size.
+        """
+        best: Configuration = ()
+        for each in self.records:
+            if each is trial:
+                break
+            if each["decision"] in (BASELINE, "kept"):
+                best = pairs_of(each)
+        return tuple(
+            pair for pair in pairs_of(trial) if pair not in best and pair[0] != trial["change"]
+        )
+
+
+def pairs_of(record: Record) -> Configuration:
+    """The configuration of a record, as pairs."""
+    return tuple((str(name), str(value)) for name, value in record["configuration"])
 
 
 def ms_per_sample(record: Record) -> float | None:

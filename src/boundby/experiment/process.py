@@ -153,7 +153,7 @@ class Process:
             kind: Failure = "oom" if -code == signal.SIGKILL else "crash"
             return TrialError(kind, f"ended by {name}{': ' + said if said else ''}")
         if code in (0, ENDED):
-            return TrialError("ended", "the program ended before it had made enough steps")
+            return TrialError("ended", "the program ended before it answered")
         return TrialError("crash", said or f"exit code {code}")
 
     def end(self) -> None:

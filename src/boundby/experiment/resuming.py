@@ -35,7 +35,7 @@ def begin(lab: Lab, journal: Journal, say: Say) -> State:
     if found.failure is not None or found.step_ms is None:
         raise CannotTellError(
             f"the unchanged program: {found.message or found.failure or 'it gave no number'}",
-            "run it alone first; the journal keeps what it printed",
+            found.hint or "run it alone first; the journal keeps what it printed",
         )
     lab.keep()
     journal.begin(facts)

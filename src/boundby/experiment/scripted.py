@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from boundby.bench.caliber import Caliber, gather
 from boundby.bench.framework import torch, torch_module
 from boundby.capture.compiled import compiled_frames
 from boundby.errors import CannotTellError
@@ -30,10 +31,19 @@ from boundby.experiment.workload import (
     forms_of,
     memory_of,
     processors,
+    thread_limit,
 )
 
 MOST_LOSSES = 1000
 """Kept on their device: more than any loss curve asks for."""
+WARM_STEPS = 3
+CURVES = ("keep", "gate")
+"""Requests for the first steps of the script; others count from where they came."""
+NO_OPTIMIZER = (
+    "a script must use a torch optimizer; for anything else write a class of ten lines: "
+    "boundby explain workload"
+)
+LONGER = "let the script make more steps: more epochs, or more data"
 Commands = Iterator[tuple[int, Answer]]
 
 
@@ -44,6 +54,7 @@ class ScriptSession:
         self._request, self._commands, self._began = request, commands, began
         self._applied = [(BY_ID[name], value) for name, value in request.changes]
         self.outside = Outside()
+        self.is_stopped = False
         self._losses: list[Any] = []
         self._first: Kept = {}
         self._steps = 0
@@ -99,6 +110,7 @@ class ScriptSession:
         while self._is_free():
             self._open = next(self._commands, None)
             if self._open is None or self._open[1]["op"] == "stop":
+                self.is_stopped = True
                 raise SystemExit(0)
             self._begin()
 
@@ -122,6 +134,8 @@ class ScriptSession:
         device = str(next(self.outside.model.parameters()).device.type)
         forms, form = forms_of(self.outside.optimizer)
         modules = {type(each).__name__ for each in self.outside.model.modules()}
+        known = Caliber("step", "throughput", device="" if device == "cuda" else "cpu")
+        caliber = asdict(gather(known, (), self._request.target))
         dtypes = {str(p.dtype).removeprefix("torch.") for p in self.outside.model.parameters()}
         return asdict(
             Facts(
@@ -138,8 +152,25 @@ class ScriptSession:
                 offers=("loader",) if self.outside.has_loader else (),
                 threads=torch().get_num_threads(),
                 processors=processors(),
+                thread_limit=thread_limit(),
+                caliber=caliber,
             )
         )
+
+    def unanswered(self) -> Answer:
+        """What is missing where the script ended by itself, as an answer to what was asked."""
+        if self._steps == 0:
+            message, hint = "no torch optimizer made a step in the script", NO_OPTIMIZER
+        else:
+            steps = self._open[1].get("steps", WARM_STEPS) if self._open else 0
+            is_curve = self._open is not None and self._open[1]["op"] in CURVES
+            needed = steps if is_curve else self._since[0] + steps
+            made = f"the script ended after {plural(self._steps)}"
+            message, hint = (
+                f"{made}, and {max(needed, self._steps + 1)} are needed at least",
+                LONGER,
+            )
+        return {"failure": "ended", "message": message, "hint": hint}
 
     def _losses_of(self, command: Answer) -> list[float] | None:
         """Losses of the first steps; None before there are enough."""
@@ -177,10 +208,11 @@ class ScriptSession:
         return {"ns": spent, "recompiled": compiled_frames() - frames}
 
     def _warm(self, command: Answer) -> Answer | None:
-        found = self._measure({"steps": command.get("steps", 3)})
+        steps = command.get("steps", WARM_STEPS)
+        found = self._measure({"steps": steps})
         if found is None:
             return None
-        step = found["ns"] / command.get("steps", 3)
+        step = found["ns"] / steps
         return {"step_ns": step, "samples": None, **self._costs()}
 
     def _layouts(self, _: Answer) -> Answer | None:
@@ -194,6 +226,11 @@ class ScriptSession:
             "compile_s": compile_seconds(),
             "frames": compiled_frames(),
         }
+
+
+def plural(steps: int) -> str:
+    """``1 step``, ``3 steps``."""
+    return f"{steps} step{'' if steps == 1 else 's'}"
 
 
 def synchronize() -> None:
@@ -211,11 +248,20 @@ def shift_seeds(by: int) -> None:
     torch().manual_seed = lambda seed: own(int(seed) + by)
 
 
-def run_script(request: Request, commands: Commands, began: float) -> None:
-    """Run a script to its end, or to the last request."""
+def run_script(request: Request, commands: Commands, began: float) -> Answer | None:
+    """Run a script to its end, or to the last request.
+
+    Returns:
+        What is missing, where it ended by itself; None where nothing was asked of it.
+    """
     session = ScriptSession(request, commands, began)
     session.install()
     path = Path(request.target)
     sys.argv = [str(path), *request.arguments]
     sys.path.insert(0, str(path.resolve().parent))
-    runpy.run_path(str(path), run_name="__main__")
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as error:
+        if session.is_stopped or error.code not in (None, 0):
+            raise
+    return None if request.observed else session.unanswered()

@@ -12,7 +12,7 @@ Configuration = tuple[tuple[str, str], ...]
 
 Failure = Literal["oom", "hang", "crash", "compile", "recompiles", "ended", "input", "time"]
 """How a trial may end without a number. ``ended``: the script made too few steps. ``input``: the
-program itself is at fault. ``time``: the minutes of the run were spent in the middle of it."""
+program itself is at fault. ``time``: the minutes of the run ended in the middle of it."""
 
 Decision = Literal["baseline", "kept", "reverted", "rejected", "failed", "probed"]
 """``reverted``: right, but not faster. ``rejected``: a gate failed. ``probed``: a batch size that
@@ -20,6 +20,9 @@ was only measured."""
 
 BATCH = "larger-batch"
 """The change whose value is the batch size."""
+
+WIDE = 0.5
+"""A limit above half of a tensor's own size holds nothing: the losses alone do."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Facts:
         cores: Names of attention functions that the workload brings.
         blocks: How many blocks can be checkpointed.
         threads, processors: Operator threads, and processors the process may use.
+        thread_limit: Operator threads that the user's OMP_NUM_THREADS allows; None for no limit.
         caliber: As kept with each number.
         flops: Operations of a step at the start, as torch counts them.
     """
@@ -65,6 +69,7 @@ class Facts:
     blocks: int = 0
     threads: int = 1
     processors: int = 1
+    thread_limit: int | None = None
     caliber: dict[str, Any] = field(default_factory=dict)
     flops: float | None = None
 
@@ -98,6 +103,8 @@ class Gate:
         precision: Element type it was held to.
         tensors: How many outputs and gradients were compared.
         worst: Tensor farthest over (else below) its limit; with its ``error`` and ``limit``.
+        wide: How many limits are so wide that they hold nothing: the precision itself puts these
+            tensors that far off.
         loss: The loss curve beside the baseline's, in one line.
         layouts: What the check of an attention function over layouts said; empty without one.
         notes: What was not compared, and why.
@@ -109,6 +116,7 @@ class Gate:
     worst: str = ""
     error: float | None = None
     limit: float | None = None
+    wide: int = 0
     loss: str = ""
     layouts: str = ""
     notes: tuple[str, ...] = ()
@@ -147,6 +155,7 @@ class Trial:
     Attributes:
         failure: None where it gave a number.
         message: What went wrong, one line.
+        hint: What to do about it; empty where that is not known.
         step_ms: Median time of a step.
         samples: Samples of a step; None for a script.
         ratio: Time of a sample over that of the best so far; None where they were not compared.
@@ -171,6 +180,7 @@ class Trial:
     first_s: float | None = None
     compile_s: float | None = None
     seconds: float = 0.0
+    hint: str = ""
     notes: tuple[str, ...] = ()
     facts: Facts | None = None
 

@@ -23,8 +23,10 @@ Without ``optimizer`` it is inference, and ``loss`` gives the outputs. Optional:
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from boundby.bench.caliber import Caliber, gather
@@ -37,6 +39,7 @@ from boundby.experiment.values import Facts
 
 REQUIRED = ("model", "batch", "loss")
 HELP = "boundby explain workload shows the ten lines it needs"
+NAMED = "name a class, as mine.py:Workload or module:Workload; boundby explain workload shows one"
 
 
 def target_text(text: str) -> str:
@@ -57,7 +60,7 @@ def make_workload(text: str) -> Any:  # noqa: ANN401 -- the user's own class
     Raises:
         UsageError: It is no such class, or lacks a part of the protocol.
     """
-    made = find_target(target_text(text)).fn()
+    made = _found(text)()
     missing = [name for name in REQUIRED if not callable(getattr(made, name, None))]
     if missing:
         raise UsageError(f"{text} has no method {missing[0]!r}", HELP)
@@ -65,6 +68,43 @@ def make_workload(text: str) -> Any:  # noqa: ANN401 -- the user's own class
     if not isinstance(size, int) or size < 1:
         raise UsageError(f"{text}: batch_size is {size!r}, no number of samples", HELP)
     return made
+
+
+def _found(text: str) -> Callable[[], Any]:
+    """What a target names, called a class; the classes that its file holds where there is none.
+
+    Raises:
+        UsageError: It names no module, file or class.
+    """
+    asked = target_text(text)
+    try:
+        return find_target(asked).fn
+    except UsageError as error:
+        said = error.message.replace(asked, text).replace("not a function", "not a class")
+        there = _classes_beside(asked)
+        hint = f"name one of its classes: {', '.join(there)}" if there else NAMED
+        raise UsageError(said, hint) from None
+
+
+def _classes_beside(asked: str) -> list[str]:
+    """Classes of the file or module of a target, once it was loaded; whole workloads if any."""
+    place = asked.partition("::")[0] if "::" in asked else asked.rpartition(":")[0]
+    file = str(Path(place).resolve())
+    module = next(
+        (each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == file),
+        sys.modules.get(place),
+    )
+    own = (
+        [
+            each
+            for each in vars(module).values()
+            if isinstance(each, type) and each.__module__ == module.__name__
+        ]
+        if module
+        else []
+    )
+    whole = [each for each in own if all(hasattr(each, name) for name in REQUIRED)]
+    return [each.__name__ for each in whole or own]
 
 
 def device_of(workload: Any) -> str:  # noqa: ANN401 -- the user's own
@@ -146,6 +186,7 @@ def facts_of(build: Build, script: str | None) -> Facts:
         blocks=len(repeated_blocks(workload, model)),
         threads=torch().get_num_threads(),
         processors=processors(),
+        thread_limit=thread_limit(),
         caliber=caliber_of(build, script, on_cuda=on_cuda),
     )
 
@@ -203,6 +244,12 @@ def processors() -> int:
     """Processors this process may run on."""
     affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def thread_limit() -> int | None:
+    """Operator threads that OMP_NUM_THREADS allows; None where it is not set, or no number."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(first) if first.isdecimal() and int(first) else None
 
 
 def caliber_of(build: Build, script: str | None, *, on_cuda: bool) -> dict[str, Any]:

@@ -23,6 +23,8 @@ from boundby.report.terminal import Look, draw
 from boundby.report.text import BLOCK, SLIVER
 from boundby.report.tune_path import GIB, picture, size, title
 
+CUT = "time"
+"""Failure of a trial that the end of the minutes cut: no finding of a gate."""
 QUESTIONS = (
     ("saves", "saves"),
     ("memory", "more memory?"),
@@ -41,11 +43,12 @@ def render(outcome: Outcome, look: Look) -> str:
     groups = [
         _head(outcome, width),
         section("path", picture(path_points(outcome.story), space)),
+        section("why", [row for each in reasons(outcome) for row in paragraph(each, width)]),
         section("predicted", _predictions(outcome, width)),
         section("gates", _gates(outcome, width)),
         section("questions", _questions(outcome, width)),
         section("patch", _patch(outcome)),
-        section("verify", [line(each, "command") for each in verify(outcome)]),
+        section("verify", _verify(outcome)),
         section("journal", paragraph(going_on(outcome), width, "dim")),
         section("notes", [row for each in notes(outcome) for row in paragraph(each, width, "dim")]),
     ]
@@ -60,8 +63,7 @@ def result(outcome: Outcome) -> str:
     before, after = outcome.baseline, outcome.best
     if outcome.gain is None:
         return f"nothing that was tried is surely faster than {rate(before)}"
-    gains = sorted(each for each in (outcome.gain, outcome.apart) if each is not None)
-    times = " to ".join(f"{each:.2f}" for each in gains)
+    times = " to ".join(f"{each:.2f}" for each in outcome.gain_range or (outcome.gain,))
     return f"{times}x the throughput: {rate(before)} -> {rate(after)}"
 
 
@@ -79,13 +81,30 @@ def rate(record: Record) -> str:
     return numbers.ms(record["step_ms"])
 
 
+def spent(outcome: Outcome) -> str:
+    """Trials and minutes of the run; of all runs too where the journal holds several."""
+    trials = sum(each["kind"] == "trial" for each in outcome.run)
+    said = f"{plural(trials, 'trial')} in {outcome.seconds / 60:.1f} minutes"
+    if outcome.runs < 2:  # noqa: PLR2004 -- one run is all of it
+        return said
+    every = sum(each["kind"] == "trial" for each in outcome.records)
+    minutes = (outcome.earlier_s + outcome.seconds) / 60
+    whole = f"{plural(every, 'trial')} in {minutes:.1f} minutes"
+    return f"{said}, in the last of {outcome.runs} runs ({whole} in all)"
+
+
 def verify(outcome: Outcome) -> list[str]:
     """Commands that check the patch once it was applied."""
     whole = sanitize.visible(shlex.join((outcome.target, *outcome.arguments)))
     if outcome.facts.kind == "script":
         return [f"boundby run {whole}", f"boundby tune --journal after {whole}"]
     cap = "" if outcome.memory_cap is None else f"--memory-cap {outcome.memory_cap / GIB:g} "
-    return [f"boundby tune {cap}{whole} --trials 0   # once applied: its baseline"]
+    return [f"boundby tune {cap}{whole} --trials 0"]
+
+
+def verify_about(outcome: Outcome) -> str:
+    """A comment that says what the commands show; empty where they say it themselves."""
+    return "" if outcome.facts.kind == "script" else "# once applied: its baseline"
 
 
 def going_on(outcome: Outcome) -> str:
@@ -108,9 +127,36 @@ def predictions(outcome: Outcome) -> list[str]:
     return [
         f"{title(each)}: {_predicted(each)}, "
         f"measured {numbers.ms(measured_for_today(each, outcome))}"
-        for each in outcome.story
-        if each["kind"] == "trial" and each["predicted_ms"] and each["step_ms"]
+        for each in both(outcome)
     ]
+
+
+def for_samples(outcome: Outcome) -> str:
+    """Of how many samples predicted and measured steps are; empty where no trial changed that."""
+    is_other = any(each["samples"] != samples_before(each, outcome) for each in both(outcome))
+    return "both for the samples that a step had before the change" if is_other else ""
+
+
+def both(outcome: Outcome) -> list[Record]:
+    """Trials with a prediction and a measurement."""
+    trials = (each for each in outcome.story if each["kind"] == "trial")
+    return [each for each in trials if each["predicted_ms"] and each["step_ms"]]
+
+
+def reasons(outcome: Outcome) -> list[str]:
+    """Why each trial was kept or reverted, or that the end of the minutes cut it."""
+    return [
+        sanitize.visible(f"{named(each, outcome)}: {each['decision']}, {each['why']}")
+        for each in outcome.story
+        if each["decision"] in ("kept", "reverted") or each["failure"] == CUT
+    ]
+
+
+def named(record: Record, outcome: Outcome) -> str:
+    """A trial, with what it changed beside its own change."""
+    beside = outcome.beside(record)
+    others = ", ".join(title({"change": change, "value": value}) for change, value in beside)
+    return f"{title(record)} with {others}" if others else title(record)
 
 
 def _predicted(record: Record) -> str:
@@ -121,48 +167,54 @@ def _predicted(record: Record) -> str:
 
 def measured_for_today(record: Record, outcome: Outcome) -> float | None:
     """Step time for the samples that the step had before the trial."""
-    before = outcome.baseline["samples"]
+    before = samples_before(record, outcome)
+    step, samples = record["step_ms"], record["samples"]
+    return step * before / samples if step and before and samples else step
+
+
+def samples_before(record: Record, outcome: Outcome) -> int | None:
+    """Samples that a step had before a trial."""
+    before: int | None = outcome.baseline["samples"]
     for each in outcome.story:
         if each is record:
             break
         if each["decision"] == "kept":
             before = each["samples"]
-    step, samples = record["step_ms"], record["samples"]
-    return step * before / samples if step and before and samples else step
+    return before
 
 
 def notes(outcome: Outcome) -> list[str]:
     """What the reader should know of the journal and of the machine."""
     several = (
-        f"{outcome.runs} runs: baseline and best were measured again in this one, the trials of "
-        "earlier ones stand as they were measured then"
+        f"{outcome.runs} runs: baseline and best were measured again in the last, whose figures "
+        "stand at the top; the path begins with the baseline of the first, and trials of earlier "
+        "runs stand as they were measured then"
     )
     said = [*outcome.notes, several if outcome.runs > 1 else "", outcome.drift]
     return [each for each in said if each]
 
 
 def _head(outcome: Outcome, width: int) -> list[Line]:
-    trials = sum(each["kind"] == "trial" for each in outcome.run)
-    spent = f"{plural(trials, 'trial')} in {outcome.seconds / 60:.1f} minutes: {outcome.ended}"
-    named = sanitize.visible(" ".join((outcome.target, *outcome.arguments)))
+    program = sanitize.visible(" ".join((outcome.target, *outcome.arguments)))
     return [
         *section("tune", [line(result(outcome), "class")]),
         *section("", paragraph(cost(outcome), width)),
-        *section("program", paragraph(f"{named}; {where(outcome)}", width, "dim")),
-        *section("ended", paragraph(spent, width)),
+        *section("program", paragraph(f"{program}; {where(outcome)}", width, "dim")),
+        *section("ended", paragraph(f"{spent(outcome)}: {outcome.ended}", width)),
     ]
 
 
 def _predictions(outcome: Outcome, width: int) -> list[Line]:
-    return [row for text in predictions(outcome) for row in paragraph(text, width)]
+    rows = paragraph(for_samples(outcome), width, "dim")
+    return rows + [row for text in predictions(outcome) for row in paragraph(text, width)]
 
 
 def gate_findings(outcome: Outcome) -> list[str]:
     """What correctness refused, and what failed otherwise."""
     return [
-        sanitize.visible(f"{title(each)}: {each['decision']}: {each['why']}")
+        sanitize.visible(f"{named(each, outcome)}: {each['decision']}: {each['why']}")
         for each in outcome.story
-        if each["decision"] in ("rejected", "failed")
+        if each["decision"] in ("rejected", "failed") and each["failure"] != CUT
     ]
 
 
@@ -186,6 +238,12 @@ def _questions(outcome: Outcome, width: int) -> list[Line]:
         for field, label in QUESTIONS:
             rows += entry(Span(f"  {label}"), getattr(each, field), width, column=15)
     return rows
+
+
+def _verify(outcome: Outcome) -> list[Line]:
+    about = verify_about(outcome)
+    rows = [line(about, "dim")] if about else []
+    return rows + [line(each, "command") for each in verify(outcome)]
 
 
 def _patch(outcome: Outcome) -> list[Line]:

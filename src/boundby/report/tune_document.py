@@ -36,6 +36,7 @@ def document(outcome: Outcome) -> Object:
         "ended": outcome.ended,
         "seconds": outcome.seconds,
         "gain": outcome.gain,
+        "gain_range": list(outcome.gain_range) if outcome.gain_range else None,
         "mfu": outcome.mfu,
         "baseline": outcome.baseline,
         "best": outcome.best,

@@ -13,16 +13,22 @@ QUESTION_HEADS = ("change", "saves", "memory", "numerics", "shapes", "start-up")
 
 def render(outcome: Outcome) -> str:
     """The whole report, ending in a newline."""
-    lines = [f"# {tune.result(outcome)}", "", f"{tune.where(outcome)}; {outcome.ended}.", ""]
+    lines = [
+        f"# {tune.result(outcome)}",
+        "",
+        f"{tune.where(outcome)}; {tune.spent(outcome)}: {outcome.ended}.",
+        "",
+    ]
     cost = tune.cost(outcome)
     lines += [f"{cost[0].upper()}{cost[1:]}.", ""]
     lines += ["## Path", "", *_table(PATH_HEADS, _path(outcome)), ""]
-    for name, items in (
-        ("Predicted and measured", tune.predictions(outcome)),
-        ("Gates", tune.gate_findings(outcome)),
-        ("Notes", tune.notes(outcome)),
+    for name, about, items in (
+        ("Why", "", tune.reasons(outcome)),
+        ("Predicted and measured", tune.for_samples(outcome), tune.predictions(outcome)),
+        ("Gates", "", tune.gate_findings(outcome)),
+        ("Notes", "", tune.notes(outcome)),
     ):
-        lines += [f"## {name}", "", *(f"- {each}" for each in items), ""] if items else []
+        lines += _listed(name, about, items)
     rows: list[tuple[str, ...]] = [
         (title({"change": q.change, "value": q.value}), q.saves, q.memory, q.numerics, q.shapes,
          q.startup)
@@ -33,8 +39,18 @@ def render(outcome: Outcome) -> str:
     if outcome.patch:
         code = [f"# {change}\n{text}\n" for change, text in outcome.patch]
         lines += ["## Patch", "", "```python", *code, "```", ""]
-    lines += ["## Verify", "", "```console", *(f"$ {c}" for c in tune.verify(outcome)), "```"]
+    about = tune.verify_about(outcome)
+    lines += ["## Verify", "", "```console", *([about] if about else [])]
+    lines += [*(f"$ {c}" for c in tune.verify(outcome)), "```"]
     return "\n".join(lines) + "\n"
+
+
+def _listed(name: str, about: str, items: list[str]) -> list[str]:
+    """A section that is a list, with a sentence about all of it; none without items."""
+    if not items:
+        return []
+    said = [f"{about[0].upper()}{about[1:]}.", ""] if about else []
+    return [f"## {name}", "", *said, *(f"- {each}" for each in items), ""]
 
 
 def _path(outcome: Outcome) -> list[tuple[str, ...]]:

@@ -13,6 +13,9 @@ GIB = 1 << 30
 LEAST_BAR = 4
 """Of fewer characters, bars say nothing: then figures stand alone."""
 NAME, DECISION, FIGURE, GAP = 30, 10, 10, 2
+LAST = len("peak memory")
+LEAST_NAME = 8
+"""What the narrowest terminal leaves for a name."""
 MARKS = {"baseline": "", "kept": "strong", "rejected": "warning", "failed": "warning"}
 
 
@@ -20,8 +23,10 @@ def picture(points: Sequence[Point], space: Space) -> list[Line]:
     """One line a trial: decision, step time, throughput where the batch changed, peak memory."""
     name = min(NAME, max((len(title(each)) for each in points), default=0) + 1)
     rates = _rates(points)
-    room = space.width - name - DECISION - (3 if rates else 2) * FIGURE - GAP
-    bar = room // 2 if room // 2 >= LEAST_BAR else 0
+    figures = DECISION + (2 if rates else 1) * FIGURE + LAST
+    bar = (space.width - name - figures - GAP) // 2
+    if bar < LEAST_BAR:
+        bar, name = 0, max(min(name, space.width - figures), LEAST_NAME)
     wide = bar + GAP if bar else 0
     head = f"{'change':<{name}}{'':<{DECISION}}{'step':<{FIGURE + wide}}"
     head += f"{'samples/s':<{FIGURE}}" if rates else ""
@@ -38,7 +43,7 @@ def picture(points: Sequence[Point], space: Space) -> list[Line]:
                 Span(f"{numbers.ms(step) if step else '-':<{FIGURE}}"),
                 Span(f"{_bar(step, steps, bar, space):<{wide}}", "host"),
                 Span(f"{rates[number]:<{FIGURE}}" if rates else ""),
-                Span(f"{size(peak):<{FIGURE}}"),
+                Span(f"{size(peak):<{LAST}}"),
                 Span(_bar(peak, peaks, bar, space), "device"),
             )
         )

@@ -135,6 +135,15 @@ def test_a_program_in_bf16_is_held_to_bf16(tmp_path):
     assert gate["limit"] >= 2**-8
 
 
+def test_limits_that_hold_nothing_are_counted(reference):
+    kept = gates.load_reference(str(reference))
+    known = dict.fromkeys(kept["exact"], 0.0) | {"grad of 0.out.weight": 0.9}
+    kept["errors"]["bfloat16"] = known
+    fields = gates.judge_tensors(dict(kept["exact"]), kept, "bfloat16")
+
+    assert (fields["passed"], fields["wide"]) == (True, 1)
+
+
 def test_a_gradient_that_is_missing_fails(reference):
     found = named(gradients(make_program(workload(), (), None)))
     found.pop("grad of 0.out.weight")

@@ -9,6 +9,7 @@ from boundby.experiment.diagnosing import diagnose_trace
 from boundby.experiment.predict import OFF_THE_POINT, predict
 from boundby.experiment.turns import block, precision_of
 from boundby.experiment.values import Diagnosed
+from boundby.experiment.workload import thread_limit
 from recordings import REAL
 from tuning import CUDA
 
@@ -27,6 +28,25 @@ def test_the_replay_of_a_recording_predicts_or_rules_out():
     assert now.verdict == "launch-bound"
     assert now.predicted or now.idle
     assert not set(now.predicted) & set(now.idle)
+
+
+@pytest.mark.parametrize(
+    ("limit", "tried"),
+    [(None, ("8", "4", "1")), (4, ("4", "1")), (2, ("1",)), (64, ("8", "4", "1"))],
+)
+def test_no_more_threads_are_tried_than_the_user_allows(limit, tried):
+    facts = replace(CUDA, device="cpu", threads=2, processors=8, thread_limit=limit)
+
+    assert BY_ID["thread-limit"].values(facts, ()) == tried
+
+
+@pytest.mark.parametrize(
+    ("set_to", "found"), [("3", 3), ("4,2", 4), ("", None), ("many", None), ("0", None)]
+)
+def test_the_threads_that_the_user_allows(monkeypatch, set_to, found):
+    monkeypatch.setenv("OMP_NUM_THREADS", set_to)
+
+    assert thread_limit() == found
 
 
 def test_a_replayed_step_is_a_gain():

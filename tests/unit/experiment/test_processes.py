@@ -1,5 +1,6 @@
 """Real processes: what they answer, and how they end. Slow to start, so as few as will do."""
 
+import re
 import subprocess
 import sys
 import time
@@ -89,12 +90,51 @@ def test_a_script_is_changed_from_outside_and_measured_where_it_waits(tmp_path):
         changed.ask("measure", ENOUGH_S, steps=1000)
 
     assert (facts["kind"], facts["optimizer"], facts["batch"]) == ("script", "AdamW", None)
+    assert facts["caliber"]["torch"]
+    assert facts["thread_limit"] == 1
     assert (facts["offers"], loading["offers"]) == ([], ["loader"])
     assert len(kept["losses"]) == 4
     assert gate["passed"]
     assert gate["error"] > 0
     assert block["ns"] > 0
     assert caught.value.kind == "ended"
+    found = re.fullmatch(
+        r"the script ended after 40 steps, and (\d+) are needed at least", caught.value.message
+    )
+    assert found
+    assert int(found[1]) > 1000
+    assert caught.value.hint == "let the script make more steps: more epochs, or more data"
+
+
+THREE_STEPS = f"""
+import runpy, sys
+sys.argv[1:] = ["--steps", "3"]
+runpy.run_path({str(SCRIPT)!r}, run_name="__main__")
+sys.exit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "said", "hint"),
+    [
+        ("import torch", "no torch optimizer made a step in the script", "must use a torch optim"),
+        (
+            THREE_STEPS,
+            "the script ended after 3 steps, and 12 are needed at least",
+            "more steps",
+        ),
+    ],
+)
+def test_a_script_that_ends_too_early_says_what_it_lacks(tmp_path, written, said, hint):
+    script = tmp_path / "short.py"
+    script.write_text(f"{written}\n")
+    process = opened(script, tmp_path / "process")
+    with pytest.raises(TrialError) as caught:
+        process.ask("keep", ENOUGH_S, steps=12)
+
+    process.end()
+    assert (caught.value.kind, caught.value.message) == ("ended", said)
+    assert hint in caught.value.hint
 
 
 def test_a_script_is_recorded_by_the_observer_of_run(tmp_path):

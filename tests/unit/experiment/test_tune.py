@@ -220,7 +220,7 @@ def test_trials_and_minutes_end_it(tmp_path):
 
     assert by_trials.ended == "no more trials than 1 were asked for"
     assert len(trials(by_trials)) == 1
-    assert by_minutes.ended == "the 1.5 minutes are spent"
+    assert by_minutes.ended == "less than 20 s of the 1.5 minutes are left"
     assert len(trials(by_minutes)) <= 2
 
 

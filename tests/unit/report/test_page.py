@@ -222,8 +222,8 @@ def test_trials_are_charts_and_a_table():
     charts = {}
     trials = [
         Trial("as it was", 4.05, 2 << 30),
-        Trial("compile", 2.5, None, kept=True, why="1.62x faster"),
-        Trial("bf16", None, None, kept=False, why="the loss left its band"),
+        Trial("compile", 2.5, None, decision="kept", why="1.62x faster"),
+        Trial("bf16", None, None, decision="rejected", why="the loss left its band"),
     ]
     made = trials_panel(trials, charts)
 
@@ -236,7 +236,7 @@ def test_trials_are_charts_and_a_table():
         "-",
         "-",
         "-",
-        "dropped",
+        "rejected",
     ]
 
 

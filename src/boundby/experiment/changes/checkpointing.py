@@ -73,7 +73,7 @@ CHANGE = Change(
     stage="model",
     answers=Answers(
         saves=("launch",),
-        memory="less for each sample: activations of a few layers",
+        memory="activations of a few layers alone: less for each sample",
         numerics="as a larger batch",
         shapes="yes: this batch size",
     ),

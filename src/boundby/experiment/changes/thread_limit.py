@@ -12,11 +12,15 @@ VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
-    """On a CPU: one thread, half of the processors, all of them; other than now."""
+    """On a CPU: one thread, half of the processors, all of them; other than now.
+
+    Never more than the user's own OMP_NUM_THREADS: it may be set since other programs run too.
+    """
     if facts.on_cuda or value_of(configuration, "thread-limit"):
         return ()
     wanted = dict.fromkeys((facts.processors, max(facts.processors // 2, 1), 1))
-    return tuple(str(count) for count in wanted if count != facts.threads)
+    most = facts.thread_limit or facts.processors
+    return tuple(str(count) for count in wanted if count != facts.threads and count <= most)
 
 
 def apply(_: Any, value: str) -> None:  # noqa: ANN401 -- a build, or a script from outside

@@ -29,10 +29,11 @@ HEADS = (
     Head("step"),
     Head("samples/s"),
     Head("peak memory"),
-    Head("kept", "text"),
+    Head("decision", "text"),
     Head("why", "text"),
 )
-KEPT = {True: "kept", False: "dropped", None: "-"}
+KEPT = ("", "kept")
+"""Decisions of what stays: the program as it was, and the changes that are in force."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,15 @@ class Trial:
         name: The change; the first is usually the program as it was.
         step_ms: Measured step; None where it was not measured.
         peak_bytes: Most device memory in use; None where it was not measured.
-        kept: Whether the change was kept; None where that is no question.
-        why: Why it was kept or dropped, in a sentence.
+        decision: ``kept``, ``reverted`` and the like; empty where that is no question.
+        why: Why, in a sentence.
         samples_per_s: Measured throughput; None where it was not measured.
     """
 
     name: str
     step_ms: float | None
     peak_bytes: int | None
-    kept: bool | None = None
+    decision: str = ""
     why: str = ""
     samples_per_s: float | None = None
 
@@ -113,12 +114,12 @@ def _bars(
         value = value_of(trial)
         if value is None:
             continue
-        mark = f"  {KEPT[trial.kept]}" if trial.kept is not None else ""
+        mark = f"  {trial.decision}" if trial.decision else ""
         rows.append(
             {
                 "name": f"{number}. {sanitize.shown(trial.name)}",
                 "size": value,
-                "group": "other" if trial.kept is False else "step",
+                "group": "step" if trial.decision in KEPT else "other",
                 "text": f"{told(value)}{mark}",
                 "hint": sanitize.shown(trial.why),
             }
@@ -135,7 +136,7 @@ def _table(trials: Sequence[Trial]) -> Block:
             figure(
                 trial.peak_bytes, "" if trial.peak_bytes is None else size_text(trial.peak_bytes)
             ),
-            words(KEPT[trial.kept]),
+            words(trial.decision or "-"),
             words(sanitize.shown(trial.why)),
         )
         for trial in trials

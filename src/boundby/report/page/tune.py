@@ -32,8 +32,8 @@ HEADS = (
 )
 
 TURNS = (
-    "The factor multiplies what each kept change gained, timed in turns with the best before it; "
-    "the rates are of their own minutes, so their quotient may differ."
+    "The factor multiplies what each kept change gained, timed in turns with the best before it. "
+    "The rates are of their own minutes: where their quotient differs by 2%, it makes a range."
 )
 
 
@@ -43,7 +43,7 @@ def tune_page(outcome: Outcome) -> Page:
     what = sanitize.visible(" ".join((outcome.target, *outcome.arguments)))
     panels = (
         _verdict(outcome),
-        trials_panel([_trial(each) for each in outcome.story], charts),
+        trials_panel([_trial(each, outcome) for each in outcome.story], charts),
         Panel(
             "predicted",
             "Predicted and measured",
@@ -61,7 +61,6 @@ def tune_page(outcome: Outcome) -> Page:
 
 def _verdict(outcome: Outcome) -> Panel:
     best, baseline = outcome.best, outcome.baseline
-    trials = sum(each["kind"] == "trial" for each in outcome.run)
     figures = [
         {"name": "throughput", "value": tune.rate(best), "note": f"from {tune.rate(baseline)}"},
         {
@@ -72,7 +71,7 @@ def _verdict(outcome: Outcome) -> Panel:
         {
             "name": "share of the device's peak (MFU)",
             "value": "unknown" if outcome.mfu is None else f"{outcome.mfu:.0%}",
-            "note": f"{trials} trials in {outcome.seconds / 60:.1f} minutes",
+            "note": tune.spent(outcome),
         },
     ]
     said = [f"{sanitize.shown(tune.where(outcome))}.", f"Ended: {sanitize.shown(outcome.ended)}."]
@@ -83,13 +82,12 @@ def _verdict(outcome: Outcome) -> Panel:
     return Panel("verdict", said_first[0].upper() + said_first[1:], (head,), short="Result")
 
 
-def _trial(record: Record) -> Trial:
-    kept = None if record["kind"] == "baseline" else record["decision"] == "kept"
+def _trial(record: Record, outcome: Outcome) -> Trial:
     return Trial(
-        title(record),
+        tune.named(record, outcome),
         record["step_ms"],
         record["peak_bytes"],
-        kept,
+        "" if record["kind"] == "baseline" else record["decision"],
         record["why"] or "",
         record["samples_per_s"],
     )
@@ -131,4 +129,9 @@ def _patch(outcome: Outcome) -> list[Block]:
         blocks += [heading(change), code(text)]
     if not blocks:
         blocks.append(missing("Nothing was kept: there is nothing to apply."))
-    return [*blocks, prose("Once applied, check it:"), code("\n".join(tune.verify(outcome)))]
+    return [*blocks, prose("Once applied, check it:"), code("\n".join(_verify(outcome)))]
+
+
+def _verify(outcome: Outcome) -> list[str]:
+    about = tune.verify_about(outcome)
+    return [*([about] if about else []), *tune.verify(outcome)]
