@@ -10,9 +10,9 @@ import importlib
 import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isqrt
+from math import inf, isqrt
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from boundby.errors import CannotTellError, UsageError
 from boundby.memory.cache_of import bytes_per_token
 from boundby.memory.facts import MIB
 from boundby.memory.fakes import (
-    SCRATCH,
     Ledger,
     autocast_like_cuda,
     computed_again,
@@ -72,10 +71,17 @@ class StepMemory:
     Attributes:
         peak: Bytes in use at most, workspaces included.
         parts: Bytes of each part at that moment.
+        before_update: Bytes in use at most until the optimizer begins, workspaces included.
     """
 
     peak: int
     parts: dict[str, int]
+    before_update: int
+
+    @property
+    def is_of_update(self) -> bool:
+        """Whether the update of the optimizer sets the peak: samples add little to it."""
+        return self.peak > self.before_update
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,8 @@ class Prediction:
     """The answer.
 
     Attributes:
-        fixed, per_sample: Bytes that do not depend on the batch, and bytes of each sample.
+        fixed, per_sample: Bytes that do not depend on the batch, and bytes of each sample, of
+            forward and backward.
         largest: Largest batch that fits, by device.
         compiled_low, compiled_high: Range of the peak of the same model compiled.
         cache_per_token: Bytes of keys and values that generation keeps for a token; None for a
@@ -123,16 +130,26 @@ def predict(
     measured = _measure(factory, batch)
     step, blocks = measured.step, measured.blocks
     second = _measure(factory, 2 * batch).step
-    per_sample = max(second.peak - step.peak, 0) / batch
-    fixed = max(round(step.peak - per_sample * batch), 0)
+    fixed, per_sample = line = _line(step.before_update, second.before_update, batch)
+    lines = (line, _line(step.peak, second.peak, batch)) if step.is_of_update else (line,)
     low, high = compiled_range(step)
     room = None if capacity is None else capacity - CONTEXT - fixed
     scale = Scale(pace, room, fixed, step.peak)
     return Prediction(
         target, batch, capacity, step, fixed, per_sample, measured.parameters,
-        _largest(fixed, per_sample, capacity), tuple(_checkpointed(factory, batch, blocks, scale)),
+        _largest(lines, capacity), tuple(_checkpointed(factory, batch, blocks, scale)),
         low, high, measured.cache_per_token, static_buffers(measured.inputs),
     )  # fmt: skip
+
+
+Growth = tuple[int, float]
+"""Bytes whatever the batch, and bytes of each sample."""
+
+
+def _line(once: int, twice: int, batch: int) -> Growth:
+    """How bytes grow with the batch, by those at a batch and at twice of it."""
+    per_sample = max(twice - once, 0) / batch
+    return max(round(once - per_sample * batch), 0), per_sample
 
 
 def compiled_range(step: StepMemory) -> tuple[int, int]:
@@ -276,10 +293,11 @@ def _run(plan: Plan, ledger: Ledger) -> tuple[StepMemory, int]:
     owners |= _owners(plan, optimizer, ledger)
     parts: Counter[str] = Counter()
     for key, size in ledger.state().items():
-        parts[owners.get(key, "temporaries" if key == SCRATCH else "activations")] += size
+        parts[owners.get(key, "temporaries" if ledger.is_passing(key) else "activations")] += size
     parts["workspace"] = WORKSPACE
     count = sum(each.numel() for each in parameters)
-    return StepMemory(ledger.peak + WORKSPACE, dict(parts)), count
+    before = ledger.peak if ledger.before_update is None else ledger.before_update
+    return StepMemory(ledger.peak + WORKSPACE, dict(parts), before + WORKSPACE), count
 
 
 def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]:  # noqa: ANN401 -- torch's
@@ -296,6 +314,7 @@ def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]: 
     owners: dict[int | None, str] = {ledger.number_of(grad): "gradients" for grad in grads}
     del grads
     if optimizer is not None:
+        ledger.begin_update()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     return owners
@@ -362,11 +381,20 @@ def _checkpointed(
     return found
 
 
-def _largest(fixed: int, per_sample: float, capacity: int | None) -> tuple[tuple[str, int], ...]:
-    """Largest batch for the device, or for common ones."""
+def _largest(lines: Sequence[Growth], capacity: int | None) -> tuple[tuple[str, int], ...]:
+    """Largest batch for the device, or for common ones; none where no sample adds anything."""
     rooms = [(f"{size} GiB" if size != 140 else name, size * GIB) for size, name in CARDS]  # noqa: PLR2004 -- of the table
     if capacity is not None:
         rooms = [(f"{capacity / GIB:.4g} GiB", capacity)]
-    if per_sample <= 0:
+    if all(per_sample <= 0 for _, per_sample in lines):
         return ()
-    return tuple((name, max(int((room - CONTEXT - fixed) / per_sample), 0)) for name, room in rooms)
+    return tuple(
+        (name, int(min(_fitting(room - CONTEXT, *line) for line in lines))) for name, room in rooms
+    )
+
+
+def _fitting(room: int, fixed: int, per_sample: float) -> float:
+    """Samples that fit; no end to them where none adds anything."""
+    if room < fixed:
+        return 0
+    return (room - fixed) / per_sample if per_sample else inf
