@@ -49,6 +49,7 @@ class Ledger:
         alive: Bytes of each storage, by its number.
         number: Of each storage alive, by its identity, which is used again after its death.
         newest: The highest number so far.
+        course: Bytes after each storage that came since the last restart.
         before_update: The peak until the update of the optimizer began; None before that.
         update_from: The first number that the update may give.
     """
@@ -59,6 +60,7 @@ class Ledger:
     number: dict[int, int] = field(default_factory=dict)
     at_peak: dict[int, int] = field(default_factory=dict)
     newest: int = -1
+    course: list[int] = field(default_factory=list)
     before_update: int | None = None
     update_from: int = 0
 
@@ -68,6 +70,7 @@ class Ledger:
         self.alive[key] = size
         self.newest = max(self.newest, key)
         self.live += size
+        self.course.append(self.live)
         if self.live > self.peak:
             self.peak, self.at_peak = self.live, {}
 
@@ -80,6 +83,7 @@ class Ledger:
     def restart(self) -> None:
         """Forget the peak so far."""
         self.peak, self.at_peak, self.before_update = self.live, {}, None
+        self.course.clear()
 
     def begin_update(self) -> None:
         """From here on, what is new is the optimizer's own."""

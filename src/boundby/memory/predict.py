@@ -10,13 +10,14 @@ import importlib
 import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isqrt
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
 from boundby.errors import CannotTellError, UsageError
+from boundby.memory.batches import largest, moment, moments
 from boundby.memory.cache_of import bytes_per_token
 from boundby.memory.facts import MIB
 from boundby.memory.fakes import (
@@ -42,8 +43,6 @@ an H200: 8175 MiB compiled for 17740 eager, which is 0.44 of its activations; 77
 fused attention."""
 
 AUTOCASTS = (None, "bf16", "fp16")
-CARDS = ((24, "24 GiB"), (40, "40 GiB"), (80, "80 GiB"), (140, "H200"))
-GIB = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -72,11 +71,13 @@ class StepMemory:
         peak: Bytes in use at most, workspaces included.
         parts: Bytes of each part at that moment.
         before_update: Bytes in use at most until the optimizer begins, workspaces included.
+        course: Bytes in use as each storage is added, workspaces included.
     """
 
     peak: int
     parts: dict[str, int]
     before_update: int
+    course: tuple[int, ...]
 
     @property
     def is_of_update(self) -> bool:
@@ -89,8 +90,8 @@ class Prediction:
     """The answer.
 
     Attributes:
-        fixed, per_sample: Bytes that do not depend on the batch, and bytes of each sample, of
-            forward and backward.
+        fixed, per_sample: Bytes that do not depend on the batch, and bytes of each sample, where
+            samples set the peak of forward and backward.
         largest: Largest batch that fits, by device.
         compiled_low, compiled_high: Range of the peak of the same model compiled.
         cache_per_token: Bytes of keys and values that generation keeps for a token; None for a
@@ -130,26 +131,20 @@ def predict(
     measured = _measure(factory, batch)
     step, blocks = measured.step, measured.blocks
     second = _measure(factory, 2 * batch).step
-    fixed, per_sample = line = _line(step.before_update, second.before_update, batch)
-    lines = (line, _line(step.peak, second.peak, batch)) if step.is_of_update else (line,)
+    known = moments(step.course, second.course, batch)
+    found = moment(step.before_update, second.before_update, batch)
+    if step.is_of_update and known:
+        found = max(known, key=lambda each: each.per_sample)
+    fixed, per_sample = found
     low, high = compiled_range(step)
     room = None if capacity is None else capacity - CONTEXT - fixed
     scale = Scale(pace, room, fixed, step.peak)
     return Prediction(
         target, batch, capacity, step, fixed, per_sample, measured.parameters,
-        _largest(lines, capacity), tuple(_checkpointed(factory, batch, blocks, scale)),
+        largest([found, *known], capacity, CONTEXT),
+        tuple(_checkpointed(factory, batch, blocks, scale)),
         low, high, measured.cache_per_token, static_buffers(measured.inputs),
     )  # fmt: skip
-
-
-Growth = tuple[int, float]
-"""Bytes whatever the batch, and bytes of each sample."""
-
-
-def _line(once: int, twice: int, batch: int) -> Growth:
-    """How bytes grow with the batch, by those at a batch and at twice of it."""
-    per_sample = max(twice - once, 0) / batch
-    return max(round(once - per_sample * batch), 0), per_sample
 
 
 def compiled_range(step: StepMemory) -> tuple[int, int]:
@@ -297,7 +292,8 @@ def _run(plan: Plan, ledger: Ledger) -> tuple[StepMemory, int]:
     parts["workspace"] = WORKSPACE
     count = sum(each.numel() for each in parameters)
     before = ledger.peak if ledger.before_update is None else ledger.before_update
-    return StepMemory(ledger.peak + WORKSPACE, dict(parts), before + WORKSPACE), count
+    course = tuple(each + WORKSPACE for each in ledger.course)
+    return StepMemory(ledger.peak + WORKSPACE, dict(parts), before + WORKSPACE, course), count
 
 
 def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]:  # noqa: ANN401 -- torch's
@@ -379,22 +375,3 @@ def _checkpointed(
         price = None if every == SELECTIVE else RECOMPUTED * again / blocks
         found.append(Checkpointed(every, blocks, peak, price, scale.advice(peak, price)))
     return found
-
-
-def _largest(lines: Sequence[Growth], capacity: int | None) -> tuple[tuple[str, int], ...]:
-    """Largest batch for the device, or for common ones; none where no sample adds anything."""
-    rooms = [(f"{size} GiB" if size != 140 else name, size * GIB) for size, name in CARDS]  # noqa: PLR2004 -- of the table
-    if capacity is not None:
-        rooms = [(f"{capacity / GIB:.4g} GiB", capacity)]
-    if all(per_sample <= 0 for _, per_sample in lines):
-        return ()
-    return tuple(
-        (name, int(min(_fitting(room - CONTEXT, *line) for line in lines))) for name, room in rooms
-    )
-
-
-def _fitting(room: int, fixed: int, per_sample: float) -> float:
-    """Samples that fit; no end to them where none adds anything."""
-    if room < fixed:
-        return 0
-    return (room - fixed) / per_sample if per_sample else inf

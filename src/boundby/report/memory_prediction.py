@@ -16,8 +16,8 @@ from boundby.report.terminal import Look, draw
 
 SCHEMA_VERSION = 1
 UPDATE = (
-    " until the optimizer begins; its update takes more at this batch, whatever the samples, and "
-    "sets the peak"
+    " in forward and backward; the update of the optimizer takes more at this batch, whatever the "
+    "samples, and sets the peak"
 )
 RECIPES_SHOWN = ("fp32-adam", "mixed-bf16", "fp32-momentum", "adam-8bit")
 
