@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from boundby.capture.findings import LiveRun
-from boundby.read.recording import Recording
+from boundby.read.recording import Quality, Recording
 from boundby.verdict.next import NextCommand
 
 CPU_ONLY = "cpu-only"
@@ -28,12 +28,17 @@ def retold(recording: Recording, run: LiveRun) -> Recording:
     return replace(recording, quality=tuple(quality))
 
 
-def next_commands(run: LiveRun) -> Iterator[NextCommand]:
-    """What can be asked of a program without a device."""
+def next_commands(run: LiveRun, quality: Sequence[Quality]) -> Iterator[NextCommand]:
+    """What can be asked of a program without a device.
+
+    Args:
+        quality: Findings about its recording: the fatal one tells whether a device was there.
+    """
     share = run.loader.share if run.loader else None
     if share is not None and share >= LOADS:
         yield NextCommand(
             "boundby loader FILE::FUNCTION",
             f"the loader that FUNCTION makes, alone: it takes {share:.0%} of the step",
         )
-    yield NextCommand(f"boundby explain {CPU_ONLY}", "what is known without a GPU")
+    found = next((each.id for each in quality if each.severity == "fatal"), CPU_ONLY)
+    yield NextCommand(f"boundby explain {found}", "what is known without a GPU at work")

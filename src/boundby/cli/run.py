@@ -311,5 +311,5 @@ def _diagnose(run: LiveRun, capture: Capture, lanes: Extent | None) -> Diagnosis
         recording = replace(recording, caliber=replace(caliber, torch=known))
     found = diagnose(recording, options)
     if found.verdict.name == "undecided" and not run.uses_device:
-        return replace(found, next=tuple(next_commands(run)))
+        return replace(found, next=tuple(next_commands(run, found.quality)))
     return found
