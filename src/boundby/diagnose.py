@@ -27,7 +27,13 @@ from boundby.prescribe.order import prescribe
 from boundby.read.quality import of_device
 from boundby.read.recording import Quality, Recording
 from boundby.replay.build import build_program
-from boundby.replay.calibrate import MOST_POINTS, Calibrated, MeasuredBy, calibrate
+from boundby.replay.calibrate import (
+    MOST_POINTS,
+    Calibrated,
+    MeasuredBy,
+    calibrate,
+    measured_step,
+)
 from boundby.replay.ladder import Floor, Step, climb_down
 from boundby.replay.marked_edits import kernels_at_roofline
 from boundby.replay.marks import Marks
@@ -96,6 +102,11 @@ class Options:
     lanes: Extent | None = None
     device: int | None = None
 
+    @property
+    def measured_by(self) -> MeasuredBy:
+        """Who measured the step, where it was."""
+        return "clean-pass" if self.clean else "step-ms"
+
 
 NOTHING_MORE = Options()
 
@@ -118,8 +129,9 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
         return _undecided(timeline, program, reason, options)
     held = hold(timeline, program, MOST_POINTS, options.peaks, options.measured)
     split = split_device(timeline, part_of_rows(timeline, held.roofs))
-    measured_by: MeasuredBy = "clean-pass" if options.clean else "step-ms"
-    calibrated = calibrate(timeline, program, options.step_ms, options.submit_ms, measured_by)
+    calibrated = calibrate(
+        timeline, program, options.step_ms, options.submit_ms, options.measured_by
+    )
     split = split.scaled(calibrated.calibration.device_scale)
     missed = _missed(calibrated, options)
     over = excess(timeline, program)
@@ -167,8 +179,12 @@ class _Findings:
 
 
 def _undecided(timeline: Timeline, program: Program, reason: str, options: Options) -> Diagnosis:
-    """What was observed, without a verdict or any estimate, and why."""
+    """What was observed or measured, without a verdict or any estimate, and why."""
     observed = observe(timeline, program if len(program.work) else None, None)
+    if options.step_ms is not None:
+        step, calibration = measured_step(options.step_ms, options.measured_by)
+        steps = replace(observed.steps, unprofiled_ms=step)
+        observed = replace(observed, steps=steps, calibration=calibration)
     observed = with_beside(observed, options.facts, options.places)
     found = _diagnosis(timeline, program, observed, _Findings(undecided(reason)), None)
     return _drawn(found, timeline, options)

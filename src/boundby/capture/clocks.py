@@ -14,6 +14,10 @@ CHUNKS = 8
 """A step time is the median of the means of so many stretches: bursts are averaged, outliers not
 counted."""
 
+ABOVE = 1.05
+"""Submission cannot outlast the step it is part of: more than the noise of both is another speed
+of the host, as submission is timed in drained steps of its own."""
+
 
 @dataclass(frozen=True)
 class Clocks:
@@ -41,6 +45,12 @@ class Clocks:
     def step(self) -> float | None:
         """The unobserved step: the device's clock where there is one."""
         return self.device if self.device is not None else self.wall
+
+    @property
+    def submits_slower(self) -> bool:
+        """Whether submitting took longer than the step: it was timed when the host was slower."""
+        step = self.step
+        return self.submit is not None and step is not None and self.submit > ABOVE * step
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class LoaderRow:
         first_ms: Median wait for the first batch of an epoch; None where none was seen.
         start_ms: Longest start of an iterator, workers included; None where none was seen.
         without_ms: A step with its batch there at once (``--oracle``).
+        share: Of the unobserved step that is spent waiting; None where either is unknown.
     """
 
     batches: int
@@ -63,6 +64,7 @@ class LoaderRow:
     first_ms: float | None
     start_ms: float | None
     without_ms: float | None
+    share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,11 @@ class LiveRun:
     void: str | None
 
     @property
+    def uses_device(self) -> bool:
+        """Whether a device was seen at work."""
+        return self.device is not None or self.clocks.device is not None
+
+    @property
     def places(self) -> Mapping[str, tuple[Place, ...]]:
         """Exact places of each kind of wait, most frequent first."""
         kinds = dict.fromkeys(row.kind for row in self.waits)
@@ -179,7 +186,7 @@ def read_run(folder: Path) -> tuple[LiveRun, Capture]:
     samples = read_samples(capture)
     split, lines = split_time(samples, code, waits)
     loop = audit_loop(capture, samples, code)
-    loader, memory = read_loader(capture), read_memory(capture)
+    loader, memory = read_loader(capture, clocks), read_memory(capture)
     source, sampled = capture.last("source"), capture.last("sampler")
     live = read_live(capture, memory, loop, samples.steps)
     run = LiveRun(
@@ -218,7 +225,7 @@ def steps_of(capture: Capture) -> int:
     return int(steps[-1, 1]) if len(steps) else 0
 
 
-def read_loader(capture: Capture) -> LoaderRow | None:
+def read_loader(capture: Capture, clocks: Clocks) -> LoaderRow | None:
     """What the loader of the training loop cost; None where there is none."""
     rows = capture.of(Row.LOADER)
     if not len(rows):
@@ -233,14 +240,16 @@ def read_loader(capture: Capture) -> LoaderRow | None:
         without = typical(oracle[0].intervals[1:])
     waits = _clean_only(capture, later)
     clean = sum(len(each.marks) for each in capture.named("clean"))
+    per_step = float(waits.sum()) / NS_PER_MS / clean if clean else None
     return LoaderRow(
         batches=len(mine),
         workers=settings.get("num_workers"),
         wait_ms=_median_ms(waits if len(waits) else later[:, 1]),
-        wait_per_step_ms=float(waits.sum()) / NS_PER_MS / clean if clean else None,
+        wait_per_step_ms=per_step,
         first_ms=_median_ms(first),
         start_ms=float(starts[:, 1].max()) / NS_PER_MS if len(starts) else None,
         without_ms=without,
+        share=min(per_step / clocks.wall, 1.0) if per_step is not None and clocks.wall else None,
     )
 
 
@@ -333,18 +342,23 @@ def line_facts(lines: Sequence[LineRow]) -> Iterator[Evidence]:
     """``python-line`` and ``batch-line``: exact lines, the costliest first."""
     own = [row for row in lines if row.kind in ("user", "logging")][:MOST_FACTS]
     for row in own:
-        text = f"this line keeps the host for {figure(row.ms)} ms a step ({row.share:.0%})"
+        text = f"this line keeps the host for {row.share:.0%} of its time{_sampled(row.ms)}"
         yield Evidence("python-line", row.ms, "ms", text, "measured", (row.place,))
     for row in [row for row in lines if row.kind == "preprocessing"][:MOST_FACTS]:
-        text = f"loading spends {figure(row.ms)} ms a step in this line ({row.share:.0%})"
+        text = f"loading spends {row.share:.0%} of the host's time in this line{_sampled(row.ms)}"
         yield Evidence("batch-line", row.ms, "ms", text, "measured", (row.place,))
 
 
 def loop_facts(loop: Sequence[LoopRow]) -> Iterator[Evidence]:
     """``loop-line``: lines of the loop that need not run at each step."""
     for row in [row for row in loop if row.each_step.startswith("no")][:MOST_FACTS]:
-        text = f"this line of the loop takes {figure(row.ms)} ms; at each step? {row.each_step}"
+        share = f"{row.share:.0%} of the host's time{_sampled(row.ms)}"
+        text = f"this line of the loop takes {share}; at each step? {row.each_step}"
         yield Evidence("loop-line", row.ms, "ms", text, "measured", (row.place,))
+
+
+def _sampled(ms: float) -> str:
+    return f" ({figure(ms)} ms a step as sampled)"
 
 
 def clock_facts(clocks: Clocks, loader: LoaderRow | None) -> Iterator[Evidence]:

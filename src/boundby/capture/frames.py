@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import TYPE_CHECKING
 
-from boundby.capture.tape import RunFolder
+if TYPE_CHECKING:
+    from boundby.capture.tape import RunFolder
 
 OWN = str(Path(__file__).resolve().parent)
+OBSERVER = str(Path(__file__).resolve().with_name("observer.py"))
+"""What runs at the marks between steps."""
 HIDES = "/torch/_dynamo/eval_frame.py"
 """Where the frames lie that hide a wrapper of this package from torch.compile."""
 DEEPEST = 48
@@ -25,6 +29,15 @@ def stack_of(frame: FrameType | None) -> Key:
             found.append((code, frame.f_lineno or code.co_firstlineno))
         frame = frame.f_back
     return tuple(found)
+
+
+def is_observing(frame: FrameType | None) -> bool:
+    """Whether the observation itself is at work on a stack: it calls nothing of the program's."""
+    while frame is not None:
+        if frame.f_code.co_filename == OBSERVER:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_own(file: str, *, innermost: bool) -> bool:

@@ -22,6 +22,7 @@ LEAST_SHARE = 0.01
 HOLDS_ALL = 0.8
 """Share of a line from which the loop's work is taken to lie in the function it calls."""
 
+TORCH = "/torch/"
 LOADING = "/torch/utils/data/"
 MODULE_CALL = ("/torch/nn/modules/module.py", "_call_impl")
 BACKWARD = re.compile(r"/torch/(_tensor|autograd/__init__)\.py$")
@@ -47,7 +48,8 @@ class LineRow:
     """A line and the host's time in it.
 
     Attributes:
-        ms: A step, inside the line itself and library code it calls.
+        ms: A step, inside the line itself and library code it calls; as sampled, with what the
+            sampler cost.
         kind: ``user``, ``framework``, ``preprocessing``, ``logging`` or ``waiting``.
     """
 
@@ -59,7 +61,7 @@ class LineRow:
 
 @dataclass(frozen=True)
 class SplitRow:
-    """A kind of host time, ms a step and share of the sampled time."""
+    """A kind of host time, ms a step as sampled and share of the sampled time."""
 
     kind: str
     ms: float
@@ -71,13 +73,15 @@ class LoopRow:
     """A line of the training loop.
 
     Attributes:
-        ms: A step, everything it calls included.
+        ms: A step, everything it calls included; as sampled, as ``share`` is.
+        share: Of the sampled time.
         part: ``forward``, ``backward``, ``optimizer``, ``loader`` or ``other``.
         each_step: Whether it must run at each step, and if not, what to do.
     """
 
     place: Place
     ms: float
+    share: float
     part: str
     each_step: str
 
@@ -201,13 +205,23 @@ def kind_of(stack: Sequence[Frame], frame: Frame | None, code: Code, *, is_waiti
     if any(LOADING in each.file for each in stack):
         return "preprocessing"
     inner = stack[: stack.index(frame)] if frame is not None else stack
-    if any(LOGGING.search(each.file) for each in inner):
+    if _logs(inner):
         return "logging"
-    if any("/torch/" in each.file or not _is_standard(each, code) for each in inner):
+    if any(TORCH in each.file or not _is_standard(each, code) for each in inner):
         return "framework"
     if is_waiting:
         return "waiting"
     return "logging" if frame is not None and LOGS.search(text_of(frame)) else "user"
+
+
+def _logs(inner: Sequence[Frame]) -> bool:
+    """Whether code that the user's line calls logs; what torch logs by itself is torch's work."""
+    for frame in reversed(inner):
+        if LOGGING.search(frame.file):
+            return True
+        if TORCH in frame.file:
+            return False
+    return False
 
 
 def _is_standard(frame: Frame, code: Code) -> bool:
@@ -252,10 +266,9 @@ def audit_loop(capture: Capture, samples: Samples, code: Code) -> tuple[LoopRow,
     lines: defaultdict[Frame, Counter[str]] = defaultdict(Counter)
     for stack, weight in kept:
         lines[stack[-1]][part_of(stack[:-1])] += weight
-    steps = max(samples.steps, 1)
-    rows = [_loop_row(frame, parts, steps, code) for frame, parts in lines.items()]
-    least = LEAST_SHARE * samples.total / NS_PER_MS / steps
-    return tuple(sorted((row for row in rows if row.ms >= least), key=lambda row: -row.ms))
+    rows = [_loop_row(frame, parts, samples, code) for frame, parts in lines.items()]
+    told = (row for row in rows if row.share >= LEAST_SHARE)
+    return tuple(sorted(told, key=lambda row: -row.ms))
 
 
 def _below(stack: tuple[Frame, ...], file: str, first: int) -> tuple[Frame, ...]:
@@ -303,10 +316,15 @@ def part_of(inner: Sequence[Frame]) -> str:
     return "other"
 
 
-def _loop_row(frame: Frame, parts: Counter[str], steps: int, code: Code) -> LoopRow:
-    part = parts.most_common(1)[0][0]
-    total = sum(parts.values()) / NS_PER_MS / steps
-    return LoopRow(code.place(frame), total, part, must_run(part, text_of(frame)))
+def _loop_row(frame: Frame, parts: Counter[str], samples: Samples, code: Code) -> LoopRow:
+    part, total = parts.most_common(1)[0][0], sum(parts.values())
+    return LoopRow(
+        place=code.place(frame),
+        ms=total / NS_PER_MS / max(samples.steps, 1),
+        share=total / max(samples.total, 1),
+        part=part,
+        each_step=must_run(part, text_of(frame)),
+    )
 
 
 def must_run(part: str, text: str) -> str:

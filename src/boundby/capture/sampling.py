@@ -3,7 +3,8 @@
 The signal sampler runs between two instructions of the main thread. Time inside a call into C is
 charged, in full, to the line of that call when it returns; a binary operator may be charged to the
 next call of the same function. A thread that reads frames, used where the alarm signal is taken,
-sees mostly those places where the interpreter lock is released, and says so.
+sees mostly those places where the interpreter lock is released, and says so. Samples that fall into
+the observation itself are left out: they are not the program's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from time import perf_counter_ns
 from types import FrameType
 
 from boundby.capture.compiled import untraced
-from boundby.capture.frames import Key, stack_of
+from boundby.capture.frames import Key, is_observing, stack_of
 
 Sample = tuple[Key, int, int]
 """A stack, when it was seen, and the ns it stands for."""
@@ -56,7 +57,8 @@ class SignalSampler:
 
     def _sample(self, _signal: int, frame: FrameType | None) -> None:
         now = perf_counter_ns()
-        self.samples.append((stack_of(frame), now, now - self._last))
+        if not is_observing(frame):
+            self.samples.append((stack_of(frame), now, now - self._last))
         self._last = perf_counter_ns()
 
 
@@ -86,7 +88,8 @@ class ThreadSampler:
         while not self._over.wait(self._interval):
             frame = sys._current_frames().get(self._watched)  # noqa: SLF001
             now = perf_counter_ns()
-            self.samples.append((stack_of(frame), now, now - last))
+            if not is_observing(frame):
+                self.samples.append((stack_of(frame), now, now - last))
             last = now
 
 

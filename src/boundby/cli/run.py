@@ -6,7 +6,8 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -23,9 +24,18 @@ if TYPE_CHECKING:
     from boundby.read.capture_folder import Capture
 
 PASS_NAMES = ("clean", "trace", "stacks", "syncs", "loader", "memory")
+INTERRUPTED = 130
+SHORT_S = 10.0
+"""Without an optimizer or a DataLoader the outermost module is looked for: seconds, torch's own
+import included, from which it should have been found."""
 NO_STEPS = (
     "boundby: no steps were seen: no optimizer, DataLoader or module ran often enough\n\n"
     "hint: call boundby.step() at the end of each step"
+)
+TOO_SHORT = (
+    "boundby: no steps were seen: the program ended after {seconds:.2g} s, and without an "
+    "optimizer or a DataLoader steps are found only after some seconds\n\n"
+    "hint: call boundby.step() at the end of each step, or let it run for {enough:.0f} s or more"
 )
 
 
@@ -89,9 +99,9 @@ def command(  # noqa: PLR0917 -- click passes by keyword
         return 0
     if script is None:
         raise UsageError("no script named", "boundby run train.py")
-    code, place = _observe(plan, folder, output, (script, arguments, is_module))
-    _report_ended(place, output, tables, code)
-    return code
+    ended = _observe(plan, folder, output, (script, arguments, is_module))
+    _report_ended(ended, output, tables)
+    return ended.code
 
 
 def _plan(passes: str | None, settings: dict[str, bool | int | None]) -> Plan:
@@ -116,10 +126,18 @@ def _print_environment(plan: Plan, folder: Path | None) -> None:
     write_stdout("".join(lines))
 
 
+class _Ended(NamedTuple):
+    """A program that has ended: its exit code, the folder of the recording, how long it ran."""
+
+    code: int
+    place: Path
+    seconds: float
+
+
 def _observe(
     plan: Plan, folder: Path | None, output: Output, what: tuple[str, tuple[str, ...], bool]
-) -> tuple[int, Path]:
-    """Run the program to its end; its exit code, and the folder of the recording."""
+) -> _Ended:
+    """Run the program to its end."""
     from boundby.capture import launch
     from boundby.cli.progress import observing
 
@@ -129,31 +147,38 @@ def _observe(
     aside = sys.stderr.fileno() if output.form == "json" and output.path is None else None
     variables = launch.environment_of(plan, place)
     is_apart = aside is None and not sys.stdout.isatty()
+    began = monotonic()
     with observing(place, output, is_apart=is_apart) as shown:
-        return launch.run(target, variables, stdout=aside, meanwhile=shown), place
+        code = launch.run(target, variables, stdout=aside, meanwhile=shown)
+    return _Ended(code, place, monotonic() - began)
 
 
-def _report_ended(place: Path, output: Output, tables: dict[str, Any], code: int) -> None:
+def _report_ended(ended: _Ended, output: Output, tables: dict[str, Any]) -> None:
     """Report a program that has ended; a failed one keeps its code where the report fails too."""
     try:
-        if not report_run(place, output, tables):
-            output.note(_why_nothing(place))
+        if not report_run(ended.place, output, tables):
+            output.note(_why_nothing(ended))
     except BoundbyError as error:
-        if not code:
+        if not ended.code:
             raise
         from boundby.cli.errortext import complain
 
         complain(error.message, error.hint)
 
 
-def _why_nothing(place: Path) -> str:
+def _why_nothing(ended: _Ended) -> str:
     """Why a program that has ended left no recording."""
     from boundby.read.capture_folder import TAPE
 
+    place = ended.place
     if not place.is_dir():
         return f"boundby: {place} is gone: the recording was deleted while the program ran"
     if any(place.rglob(TAPE)):
         return f"boundby: {place} holds no whole recording: is there room on the disk?"
+    if ended.code == INTERRUPTED:
+        return "boundby: interrupted before a step was seen"
+    if ended.seconds < SHORT_S:
+        return TOO_SHORT.format(seconds=ended.seconds, enough=SHORT_S)
     return NO_STEPS
 
 
@@ -261,6 +286,7 @@ def _diagnose(run: LiveRun, capture: Capture, lanes: Extent | None) -> Diagnosis
     """The trace under the clean step of the same run; None where the program ended before it."""
     from dataclasses import replace
 
+    from boundby.capture.host_alone import next_commands, retold
     from boundby.cli.answer import known_roofs
     from boundby.diagnose import Options, diagnose
     from boundby.read import read_recording
@@ -278,8 +304,12 @@ def _diagnose(run: LiveRun, capture: Capture, lanes: Extent | None) -> Diagnosis
         lanes=lanes,
         **known_roofs(None),
     )
-    recording, known = read_recording(capture.trace), capture.header.get("torch")
+    recording = retold(read_recording(capture.trace), run)
+    known = capture.header.get("torch")
     caliber = recording.caliber
     if caliber.torch is None and isinstance(known, str):
         recording = replace(recording, caliber=replace(caliber, torch=known))
-    return diagnose(recording, options)
+    found = diagnose(recording, options)
+    if found.verdict.name == "undecided" and not run.uses_device:
+        return replace(found, next=tuple(next_commands(run, found.quality)))
+    return found

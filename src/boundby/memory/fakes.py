@@ -48,6 +48,10 @@ class Ledger:
         live, peak: Bytes, rounded to the allocator's grain.
         alive: Bytes of each storage, by its number.
         number: Of each storage alive, by its identity, which is used again after its death.
+        newest: The highest number so far.
+        course: Bytes after each storage that came since the last restart.
+        before_update: The peak until the update of the optimizer began; None before that.
+        update_from: The first number that the update may give.
     """
 
     live: int = 0
@@ -55,12 +59,18 @@ class Ledger:
     alive: dict[int, int] = field(default_factory=dict)
     number: dict[int, int] = field(default_factory=dict)
     at_peak: dict[int, int] = field(default_factory=dict)
+    newest: int = -1
+    course: list[int] = field(default_factory=list)
+    before_update: int | None = None
+    update_from: int = 0
 
     def add(self, key: int, size: int) -> None:
         """A storage is there."""
         size = max(-(-size // GRAIN), 1) * GRAIN
         self.alive[key] = size
+        self.newest = max(self.newest, key)
         self.live += size
+        self.course.append(self.live)
         if self.live > self.peak:
             self.peak, self.at_peak = self.live, {}
 
@@ -72,7 +82,17 @@ class Ledger:
 
     def restart(self) -> None:
         """Forget the peak so far."""
-        self.peak, self.at_peak = self.live, {}
+        self.peak, self.at_peak, self.before_update = self.live, {}, None
+        self.course.clear()
+
+    def begin_update(self) -> None:
+        """From here on, what is new is the optimizer's own."""
+        self.before_update, self.update_from = self.peak, self.newest + 1
+
+    def is_passing(self, key: int) -> bool:
+        """Whether a storage is scratch memory of a kernel or of the update."""
+        made_by_update = self.before_update is not None and key >= self.update_from
+        return key == SCRATCH or made_by_update
 
     def number_of(self, tensor: Any) -> int | None:  # noqa: ANN401 -- torch's
         """The number of a tensor's storage."""

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from boundby.errors import CannotTellError, UsageError
+from boundby.memory.batches import largest, moment, moments
 from boundby.memory.cache_of import bytes_per_token
 from boundby.memory.facts import MIB
 from boundby.memory.fakes import (
-    SCRATCH,
     Ledger,
     autocast_like_cuda,
     computed_again,
@@ -43,8 +43,6 @@ an H200: 8175 MiB compiled for 17740 eager, which is 0.44 of its activations; 77
 fused attention."""
 
 AUTOCASTS = (None, "bf16", "fp16")
-CARDS = ((24, "24 GiB"), (40, "40 GiB"), (80, "80 GiB"), (140, "H200"))
-GIB = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -72,10 +70,19 @@ class StepMemory:
     Attributes:
         peak: Bytes in use at most, workspaces included.
         parts: Bytes of each part at that moment.
+        before_update: Bytes in use at most until the optimizer begins, workspaces included.
+        course: Bytes in use as each storage is added, workspaces included.
     """
 
     peak: int
     parts: dict[str, int]
+    before_update: int
+    course: tuple[int, ...]
+
+    @property
+    def is_of_update(self) -> bool:
+        """Whether the update of the optimizer sets the peak: samples add little to it."""
+        return self.peak > self.before_update
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,8 @@ class Prediction:
     """The answer.
 
     Attributes:
-        fixed, per_sample: Bytes that do not depend on the batch, and bytes of each sample.
+        fixed, per_sample: Bytes that do not depend on the batch, and bytes of each sample, where
+            samples set the peak of forward and backward.
         largest: Largest batch that fits, by device.
         compiled_low, compiled_high: Range of the peak of the same model compiled.
         cache_per_token: Bytes of keys and values that generation keeps for a token; None for a
@@ -123,14 +131,18 @@ def predict(
     measured = _measure(factory, batch)
     step, blocks = measured.step, measured.blocks
     second = _measure(factory, 2 * batch).step
-    per_sample = max(second.peak - step.peak, 0) / batch
-    fixed = max(round(step.peak - per_sample * batch), 0)
+    known = moments(step.course, second.course, batch)
+    found = moment(step.before_update, second.before_update, batch)
+    if step.is_of_update and known:
+        found = max(known, key=lambda each: each.per_sample)
+    fixed, per_sample = found
     low, high = compiled_range(step)
     room = None if capacity is None else capacity - CONTEXT - fixed
     scale = Scale(pace, room, fixed, step.peak)
     return Prediction(
         target, batch, capacity, step, fixed, per_sample, measured.parameters,
-        _largest(fixed, per_sample, capacity), tuple(_checkpointed(factory, batch, blocks, scale)),
+        largest([found, *known], capacity, CONTEXT),
+        tuple(_checkpointed(factory, batch, blocks, scale)),
         low, high, measured.cache_per_token, static_buffers(measured.inputs),
     )  # fmt: skip
 
@@ -276,10 +288,12 @@ def _run(plan: Plan, ledger: Ledger) -> tuple[StepMemory, int]:
     owners |= _owners(plan, optimizer, ledger)
     parts: Counter[str] = Counter()
     for key, size in ledger.state().items():
-        parts[owners.get(key, "temporaries" if key == SCRATCH else "activations")] += size
+        parts[owners.get(key, "temporaries" if ledger.is_passing(key) else "activations")] += size
     parts["workspace"] = WORKSPACE
     count = sum(each.numel() for each in parameters)
-    return StepMemory(ledger.peak + WORKSPACE, dict(parts)), count
+    before = ledger.peak if ledger.before_update is None else ledger.before_update
+    course = tuple(each + WORKSPACE for each in ledger.course)
+    return StepMemory(ledger.peak + WORKSPACE, dict(parts), before + WORKSPACE, course), count
 
 
 def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]:  # noqa: ANN401 -- torch's
@@ -296,6 +310,7 @@ def _step(plan: Plan, optimizer: Any, ledger: Ledger) -> dict[int | None, str]: 
     owners: dict[int | None, str] = {ledger.number_of(grad): "gradients" for grad in grads}
     del grads
     if optimizer is not None:
+        ledger.begin_update()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     return owners
@@ -360,13 +375,3 @@ def _checkpointed(
         price = None if every == SELECTIVE else RECOMPUTED * again / blocks
         found.append(Checkpointed(every, blocks, peak, price, scale.advice(peak, price)))
     return found
-
-
-def _largest(fixed: int, per_sample: float, capacity: int | None) -> tuple[tuple[str, int], ...]:
-    """Largest batch for the device, or for common ones."""
-    rooms = [(f"{size} GiB" if size != 140 else name, size * GIB) for size, name in CARDS]  # noqa: PLR2004 -- of the table
-    if capacity is not None:
-        rooms = [(f"{capacity / GIB:.4g} GiB", capacity)]
-    if per_sample <= 0:
-        return ()
-    return tuple((name, max(int((room - CONTEXT - fixed) / per_sample), 0)) for name, room in rooms)

@@ -40,6 +40,8 @@ WAITS = (LineKind.LOADER, LineKind.SYNC, LineKind.ALLOCATOR)
 LOADER_RANGE = (0.90, 1.25)
 """Loader time of a clean run over the recorded: workers compete with the profiler for cores, and
 a short window catches batches that were loaded ahead (measured 0.95 to 1.2)."""
+TOLERANCE = (0.98, 1.02)
+"""Range of a measured step over what was measured."""
 MEASURED_RANGE = (0.85, 1.15)
 """Host times drift by 10 to 20% within minutes of one machine."""
 CLOSE = 0.01
@@ -136,6 +138,12 @@ def calibrate(
     return replace(found, calibration=factors)
 
 
+def measured_step(step_ms: float, source: MeasuredBy) -> tuple[Estimate, Calibration]:
+    """A measured step and who measured it, where nothing can be replayed to meet it."""
+    low, high = (step_ms * end for end in TOLERANCE)
+    return Estimate(step_ms, low, high), Calibration(source, MODEL, None)
+
+
 def _clocks(clean: Program, quiet: Program) -> float:
     """How much longer the device works at the clocks of the clean run."""
     before = int(quiet.work.dur.sum())
@@ -189,7 +197,9 @@ def _from_measurement(quiet: Program, prior: HostPrior, step_ms: float, known: K
         clean,
         low,
         high,
-        step=Estimate(reached, min(reached, step_ms) * 0.98, max(reached, step_ms) * 1.02),
+        step=Estimate(
+            reached, min(reached, step_ms) * TOLERANCE[0], max(reached, step_ms) * TOLERANCE[1]
+        ),
         calibration=Calibration("step-ms", MODEL, None),
     )
 

@@ -15,10 +15,15 @@ FENCE = "```"
 OPS_SHOWN = 20
 
 
-def render(diagnosis: Diagnosis) -> str:
-    """The whole report, ending in a newline."""
+def render(diagnosis: Diagnosis, opening: Sequence[str] = ()) -> str:
+    """The whole report, ending in a newline.
+
+    Args:
+        opening: What else is known before any figure: an item each.
+    """
     parts = (
         _verdict(diagnosis),
+        items(opening),
         _step(diagnosis),
         _waterfall(diagnosis),
         _because(diagnosis),
@@ -51,6 +56,11 @@ def typed(command: str) -> str:
 def as_drawn(title: str, report: str) -> str:
     """A report that has no Markdown of its own, under a title, as it is drawn."""
     return "\n".join([f"# {text(title)}", "", *fenced(report, "text"), ""])
+
+
+def items(said: Iterable[str]) -> list[str]:
+    """A list of sentences."""
+    return [f"- {text(each)}" for each in said]
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

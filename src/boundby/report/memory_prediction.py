@@ -15,6 +15,10 @@ from boundby.report.sanitize import shown
 from boundby.report.terminal import Look, draw
 
 SCHEMA_VERSION = 1
+UPDATE = (
+    " in forward and backward; the update of the optimizer takes more at this batch, whatever the "
+    "samples, and sets the peak"
+)
 RECIPES_SHOWN = ("fp32-adam", "mixed-bf16", "fp32-momentum", "adam-8bit")
 
 
@@ -35,6 +39,7 @@ def _document(prediction: Prediction) -> dict[str, object]:
         "parameters": prediction.parameters,
         "peak_bytes": prediction.step.peak,
         "parts": prediction.step.parts,
+        "update_sets_peak": prediction.step.is_of_update,
         "fixed_bytes": prediction.fixed,
         "bytes_per_sample": prediction.per_sample,
         "compiled_bytes": {"low": prediction.compiled_low, "high": prediction.compiled_high},
@@ -60,13 +65,11 @@ def _rows(prediction: Prediction, columns: int) -> list[Line]:
     rest = f" in use at most in a training step of {shown(prediction.target)}"
     rest += f" at batch {prediction.batch}, eager"
     lines = section("predicted", lead(head, rest, width))
-    low, high = size_text(prediction.compiled_low), size_text(prediction.compiled_high)
-    lines += section(
-        "", paragraph(f"compiled: {low} to {high}, depending on what is fused", width, "dim")
-    )
+    lines += section("", paragraph(_compiled(prediction), width, "dim"))
     lines += [BLANK, *section("made of", _parts(prediction))]
     grows = f"{size_text(prediction.fixed)} whatever the batch, "
     grows += f"{size_text(prediction.per_sample)} a sample"
+    grows += UPDATE if prediction.step.is_of_update else ""
     lines += [BLANK, *section("batch", [*paragraph(grows, width), *_largest(prediction, width)])]
     lines += (
         [BLANK, *section("recompute", _checkpointing(prediction, width))]
@@ -76,6 +79,13 @@ def _rows(prediction: Prediction, columns: int) -> list[Line]:
     lines += [BLANK, *section("besides", _besides(prediction, width))]
     lines += [BLANK, *section("a weight", _recipes(prediction))]
     return lines
+
+
+def _compiled(prediction: Prediction) -> str:
+    low, high = size_text(prediction.compiled_low), size_text(prediction.compiled_high)
+    if low == high:
+        return f"compiled: {low} too, for what is fused is not in the peak"
+    return f"compiled: {low} to {high}, depending on what is fused"
 
 
 def _parts(prediction: Prediction) -> list[Line]:
@@ -97,6 +107,9 @@ def _largest(prediction: Prediction, width: int) -> list[Line]:
 
 def _checkpointing(prediction: Prediction, width: int) -> list[Line]:
     body: list[Line] = []
+    saves = any(each.peak < prediction.step.peak for each in prediction.checkpointed)
+    if prediction.step.is_of_update and not saves:
+        return paragraph("saves nothing at this batch: the update sets the peak", width)
     for each in prediction.checkpointed:
         saved = prediction.step.peak - each.peak
         text = f"{_which(each)}: {size_text(each.peak)}, saves {size_text(saved)}, "

@@ -13,7 +13,12 @@ from boundby.report.terminal import PIPE_WIDTH
 
 def render(run: LiveRun, diagnosis: Diagnosis | None, memory: DeviceMemory | None = None) -> str:
     """The whole report, ending in a newline."""
-    head = markdown.render(diagnosis) if diagnosis else f"# undecided\n\n{why_no_trace(run)}\n"
+    opening = [f"{name.capitalize()}: {text}." for name, text in run_sections.of_host(run)]
+    if diagnosis is not None:
+        head = markdown.render(diagnosis, opening)
+    else:
+        known = "".join(f"\n{each}" for each in markdown.items(opening))
+        head = f"# undecided\n\n{why_no_trace(run)}\n{known and known + chr(10)}"
     head += f"\n{run_memory.markdown(memory)}" if memory else ""
     groups = [
         run_sections.measured(run, PIPE_WIDTH),

@@ -14,6 +14,10 @@ from boundby.report.layout import Line, Span, entry, line, paragraph, section
 GIB = 1 << 30
 LINES_SHOWN = 6
 FIGURE = 9
+SLOWER = "; submit was timed in slower steps of its own: the speed of the host varies"
+OWN_COST = "what the sampler cost is in the times"
+NO_OBSERVER = ("clean", "drained", "after")
+"""Passes that observe nothing: their steps are told by the clocks."""
 DRIFTED = 0.10
 """Clean steps before and after the trace that differ by more are told apart."""
 SIGNS = {
@@ -33,7 +37,7 @@ def measured(run: LiveRun, width: int) -> list[Line]:
     """What ran, its clocks, and what each pass added: the block that follows the verdict."""
     return [
         *section("run", paragraph(what_ran(run), width)),
-        *section("clocks", paragraph(clocks(run.clocks), width)),
+        *section("clocks", paragraph(clocks(run.clocks, on_device=run.uses_device), width)),
         *section("observed", paragraph(ratios(run.passes), width, "dim")),
         *section("warm-up", paragraph(warm_up(run.warm_up), width, "dim")),
         *section("ended", [row for text in endings(run) for row in paragraph(text, width)]),
@@ -44,7 +48,7 @@ def measured(run: LiveRun, width: int) -> list[Line]:
 def details(run: LiveRun, width: int, *, all_of_it: bool) -> Iterator[list[Line]]:
     """Host time by kind and line, the loop, the waits, the loader and the memory."""
     most = None if all_of_it else LINES_SHOWN
-    yield section("host time", split(run.split, run.bias, width))
+    yield section("host time", host_time(run, width)) if run.uses_device else []
     yield section("lines", table(map(line_row, run.lines[:most]), width))
     yield section("loop", table(map(loop_row, run.loop[:most]), width))
     yield section("waits", waits(run.waits[:most], width, on_device=run.device is not None))
@@ -64,14 +68,15 @@ def what_ran(run: LiveRun) -> str:
     return sanitize.shown(f"{text}; kept in {run.folder}")
 
 
-def clocks(found: Clocks) -> str:
-    """The three clocks by name."""
+def clocks(found: Clocks, *, on_device: bool) -> str:
+    """The clocks by name; without a device the host submits nothing that another clock times."""
     spread = numbers.between(found.low, found.high)
-    text = (
-        f"wall {numbers.ms(found.wall)}, submit {numbers.ms(found.submit)}, "
-        f"device {numbers.ms(found.device)} a step, unobserved"
-    )
+    text = f"wall {numbers.ms(found.wall)}"
+    if on_device:
+        text += f", submit {numbers.ms(found.submit)}, device {numbers.ms(found.device)}"
+    text += " a step, unobserved"
     text += f" ({spread} over {found.steps} steps)" if spread else ""
+    text += SLOWER if on_device and found.submits_slower else ""
     if found.after is not None and abs(found.after - 1) > DRIFTED:
         text += f"; after the trace {numbers.times(found.after)}"
     return text
@@ -82,7 +87,7 @@ def ratios(passes: Sequence[PassRow]) -> str:
     shown = [
         f"{row.name} {numbers.times(row.ratio)}"
         for row in passes
-        if row.ratio is not None and row.name not in ("clean", "drained")
+        if row.ratio is not None and row.name not in NO_OBSERVER
     ]
     frames = sum(row.frames for row in passes)
     text = f"{', '.join(shown)} of the unobserved step" if shown else ""
@@ -108,27 +113,61 @@ def endings(run: LiveRun) -> Iterator[str]:
         yield sanitize.shown(end.message)
 
 
-def split(rows: Sequence[SplitRow], bias: str | None, width: int) -> list[Line]:
-    """Host time by kind, and what the sampler cannot see."""
-    if not rows:
+def of_host(run: LiveRun) -> list[tuple[str, str]]:
+    """What is known, by name, of a program that uses no device; empty of one that does."""
+    if run.uses_device:
         return []
-    shares = (f"{row.kind} {numbers.ms(row.ms)} ({numbers.share(row.share)})" for row in rows)
-    note = paragraph(f"sampled: {bias}", width, "dim") if bias else []
-    return [*paragraph(", ".join(shares), width), *note]
+    found = [("host time", split(run.split))] if run.split else []
+    found += [("top line", f"{place(row.place)}, {top(row)}") for row in run.lines[:1]]
+    if run.loader is not None and run.loader.share is not None:
+        found.append(("loading", f"{numbers.share(run.loader.share)} of the step"))
+    return found
+
+
+def top(row: LineRow) -> str:
+    """``28% of the host time, preprocessing``."""
+    return f"{numbers.share(row.share)} of the host time, {row.kind}"
+
+
+def opening(run: LiveRun, width: int) -> list[Line]:
+    """What the report of a program without a device opens with, in place of a class."""
+    rows = [line_ for name, text in of_host(run) for line_ in section(name, paragraph(text, width))]
+    return [*rows, *section("", sampled(run, width))] if rows else []
+
+
+def host_time(run: LiveRun, width: int) -> list[Line]:
+    """Host time by kind, and what the sampler cannot see."""
+    return [*paragraph(split(run.split), width), *sampled(run, width)] if run.split else []
+
+
+def split(rows: Sequence[SplitRow]) -> str:
+    """``framework 55% (2.54 ms), user 45% (2.10 ms) a step as sampled``."""
+    shares = (f"{row.kind} {numbers.share(row.share)} ({numbers.ms(row.ms)})" for row in rows)
+    return f"{', '.join(shares)} a step as sampled"
+
+
+def sampled(run: LiveRun, width: int) -> list[Line]:
+    """How far to trust what was sampled."""
+    return paragraph(f"sampled: {run.bias}; {OWN_COST}", width, "dim") if run.bias else []
 
 
 Cells = tuple[str, str, str]
 
 
 def line_row(row: LineRow) -> Cells:
-    """A line with its time."""
-    return numbers.ms(row.ms), place(row.place), row.kind
+    """A line with its share and time, as sampled."""
+    return figures(row.share, row.ms), place(row.place), row.kind
 
 
 def loop_row(row: LoopRow) -> Cells:
-    """A line of the loop with its time, its part and whether it must run."""
+    """A line of the loop with its share and time, its part and whether it must run."""
     words = f"at each step? {row.each_step}" if row.part == "other" else row.part
-    return numbers.ms(row.ms), place(row.place), words
+    return figures(row.share, row.ms), place(row.place), words
+
+
+def figures(share: float, ms: float) -> str:
+    """``28%   1.29 ms``."""
+    return f"{numbers.share(share):>4} {numbers.ms(ms):>{FIGURE}}"
 
 
 def waits(rows: Sequence[WaitRow], width: int, *, on_device: bool) -> list[Line]:
@@ -170,13 +209,14 @@ def table(rows: Iterator[Cells] | Sequence[Cells], width: int) -> list[Line]:
     """A figure, a place, and words wrapped beside them."""
     found = list(rows)
     column = max((len(where) for _, where, _ in found), default=0) + 2
+    room = max(FIGURE, *(len(figure) for figure, _, _ in found)) if found else FIGURE
     lines: list[Line] = []
     for figure, where, words in found:
-        head = f"{figure:>{FIGURE}}  {where:{column}}"
+        head = f"{figure:>{room}}  {where:{column}}"
         if len(head) + len(words) <= width:
             lines.append((Span(head), Span(words, "dim")))
         else:
-            lines += [line(head.rstrip()), line(" " * (FIGURE + 2) + words, "dim")]
+            lines += [line(head.rstrip()), line(" " * (room + 2) + words, "dim")]
     return lines
 
 

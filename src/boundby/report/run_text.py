@@ -61,9 +61,12 @@ def _ran_out(run: LiveRun) -> bool:
 def _verdict(
     run: LiveRun, diagnosis: Diagnosis | None, space: blocks.Space, width: int
 ) -> list[list[Line]]:
+    opening = run_sections.opening(run, width)
     if diagnosis is not None:
-        return [*blocks.report_lines(diagnosis, space)]
-    return [section("verdict", [line("undecided", "class"), *paragraph(why_no_trace(run), width)])]
+        first, *others = blocks.report_lines(diagnosis, space)
+        return [first, opening, *others]
+    why = paragraph(why_no_trace(run), width)
+    return [section("verdict", [line("undecided", "class"), *why]), opening]
 
 
 def _tables(diagnosis: Diagnosis, look: Look, wanted: Tables) -> list[list[Line]]:

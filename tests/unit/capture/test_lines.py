@@ -21,6 +21,7 @@ LINEAR = Frame(f"{LIB}/torch/nn/modules/linear.py", 130, "Linear.forward", 125)
 BACKWARD = Frame(f"{LIB}/torch/_tensor.py", 600, "Tensor.backward", 570)
 ADAM = Frame(f"{LIB}/torch/optim/adam.py", 220, "Adam.step", 200)
 FETCH = Frame(f"{LIB}/torch/utils/data/_utils/fetch.py", 50, "fetch", 40)
+TENSORBOARD = Frame(f"{LIB}/torch/utils/tensorboard/writer.py", 300, "add_scalar", 290)
 JSON = Frame("/usr/lib/python3/json/encoder.py", 200, "encode", 180)
 HEAP = Frame("/usr/lib/python3/heapq.py", 200, "merge", 180)
 
@@ -36,6 +37,8 @@ def user(line, function="main", first=1):
         ((HEAP, user(7)), "user"),
         ((LINEAR, MODULE, user(7)), "framework"),
         ((JSON, user(7)), "logging"),
+        ((JSON, ADAM, user(7)), "framework"),
+        ((JSON, TENSORBOARD, user(7)), "logging"),
         ((user(30, "__getitem__", 29), FETCH, user(5)), "preprocessing"),
     ],
 )

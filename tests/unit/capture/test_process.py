@@ -1,5 +1,6 @@
 """Around the program: its environment, its command, its surroundings, its tracebacks."""
 
+import json
 import shutil
 import signal
 import subprocess
@@ -209,6 +210,20 @@ def test_a_sampler_sees_where_time_goes_and_goes_away(make):
     assert "test_a_sampler_sees_where_time_goes_and_goes_away" in names
     assert SignalSampler.is_possible()
     assert isinstance(sampler(0.001), SignalSampler)
+
+
+@pytest.mark.parametrize("make", [SignalSampler, ThreadSampler])
+def test_samples_of_the_observation_itself_are_left_out(make, monkeypatch):
+    """What runs at the marks is ours; here this file stands for it."""
+    monkeypatch.setattr("boundby.capture.frames.OBSERVER", __file__)
+    one = make(0.001)
+    one.start()
+    for index in range(3_000_000):
+        if index % 100 == 0:
+            json.dumps(index)
+    one.stop()
+
+    assert one.samples == []
 
 
 def test_the_loop_is_the_innermost_function_that_outlives_a_step():

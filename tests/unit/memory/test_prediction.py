@@ -156,6 +156,28 @@ def test_the_parts_of_a_layer_are_what_arithmetic_says(model):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_what_the_update_makes_is_no_activation(model):
+    """At one sample the update sets the peak: a copy of all weights, and an output of 2 KiB."""
+    step = _measure(model.small, 1).step
+
+    assert step.is_of_update
+    assert step.parts["temporaries"] == pytest.approx(4 * MIB, rel=0.01)
+    assert step.parts["activations"] <= 16 << 10
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_samples_are_counted_until_the_update_begins(model):
+    """At 64 samples the update still sets the peak; at 64 000 the activations do."""
+    small, large = predict("study:small", 64), predict("study:small", 64_000)
+
+    assert small.step.is_of_update
+    assert not large.step.is_of_update
+    assert small.per_sample == pytest.approx(large.per_sample, rel=0.01)
+    assert dict(small.largest)["24 GiB"] == pytest.approx(dict(large.largest)["24 GiB"], rel=0.01)
+    assert small.compiled_low == pytest.approx(small.step.peak, rel=0.01)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_it_says_where_it_stops_fitting_and_what_recomputing_saves(model):
     found = predict("study:fp32", 8, capacity=24 << 30)
     every = found.checkpointed[0]

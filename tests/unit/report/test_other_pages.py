@@ -7,9 +7,9 @@ import pytest
 from boundby.bench.caliber import Caliber
 from boundby.bench.result import Clock, Labels, Result
 from boundby.bench.warmup import WarmUp
-from boundby.capture.clocks import Clocks
+from boundby.capture.clocks import Clocks, PassRow
 from boundby.capture.clocks import WarmUp as RunWarmUp
-from boundby.capture.findings import Ending, LiveRun
+from boundby.capture.findings import Ending, LiveRun, LoaderRow
 from boundby.capture.lines import LineRow, SplitRow, WaitRow
 from boundby.evidence.facts import Place
 from boundby.kernels.analyse import analyse
@@ -20,6 +20,7 @@ from boundby.prescribe.case import NO_LIVE
 from boundby.read.memory_snapshot import read_snapshot
 from boundby.read.nsight_compute import read_kernels
 from boundby.read.oom_message import read_oom_messages
+from boundby.report import run_sections
 from boundby.report.bench import encode as encode_bench
 from boundby.report.kernel_document import document as kernel_document
 from boundby.report.memory_document import snapshot_document
@@ -28,6 +29,10 @@ from boundby.report.page.kernels import kernel_page
 from boundby.report.page.memory import snapshot_page, text_page
 from boundby.report.page.render import render
 from boundby.report.page.run import run_page
+from boundby.report.run_markdown import render as render_markdown
+from boundby.report.run_text import render as render_text
+from boundby.report.terminal import Look
+from boundby.report.text import Tables
 from diagnoses import sync_bound, undecided
 from recordings import REAL
 
@@ -172,15 +177,57 @@ def test_a_run_adds_its_lines_and_clocks_to_the_diagnosis():
     assert page.document["live"]["steps"] == 120
     assert page.document["verdict"]["class"] == "sync-bound"
     assert "train.py:42 step" in found
-    assert [row["text"] for row in page.charts["split"]["rows"]] == ["1.50 ms  60%", "1.00 ms  40%"]
+    assert [row["text"] for row in page.charts["split"]["rows"]] == ["60%  1.50 ms", "40%  1.00 ms"]
     assert "no Python stacks were recorded" not in found
 
 
-def test_where_nothing_was_estimated_the_clock_of_the_run_is_told():
-    first = run_page(live_run(), undecided()).panels[0].blocks[0]
+def test_without_a_device_the_page_opens_with_the_host():
+    loader = LoaderRow(40, 0, 1.0, 1.0, None, None, None, share=0.4)
+    first = run_page(live_run(loader=loader), undecided()).panels[0].blocks[0]
 
-    assert first["figures"][0]["name"] == "step, unobserved"
-    assert first["figures"][0]["value"] == "2.50 ms"
+    assert first["words"][-3:] == [
+        "Host time: user 60% (1.50 ms), waiting 40% (1.00 ms) a step as sampled.",
+        "Top line: train.py:42 step, 60% of the host time, user.",
+        "Loading: 40% of the step.",
+    ]
+
+
+def test_with_a_device_it_does_not():
+    first = run_page(live_run(device="NVIDIA H200"), undecided()).panels[0].blocks[0]
+
+    assert len(first["words"]) == 1
+
+
+def test_the_text_of_a_run_without_a_device_opens_with_the_host_too():
+    found = render_text(live_run(), undecided(), Look(), Tables())
+
+    assert found.index("host time  user 60%") < found.index("step       ")
+    assert found.count("host time ") == 1
+    assert "clocks     wall 2.50 ms a step, unobserved (2.00 to 3.00 ms over 30 steps)" in found
+    assert "lines       60%   1.50 ms  train.py:42 step  user" in found
+
+
+def test_so_does_its_markdown_with_a_trace_and_without():
+    line = "\n- Top line: train.py:42 step, 60% of the host time, user.\n"
+
+    assert line in render_markdown(live_run(), undecided()).split("## Step")[0]
+    assert line in render_markdown(live_run(), None).split("## Live")[0]
+
+
+def test_a_submission_above_the_step_is_told_to_be_of_other_steps():
+    clocks = {"wall": 5.9, "device": 5.9, "low": 5.8, "high": 6.0, "steps": 30, "after": 2.05}
+    slower = run_sections.clocks(Clocks(submit=8.21, **clocks), on_device=True)
+    as_ever = run_sections.clocks(Clocks(submit=6.0, **clocks), on_device=True)
+
+    assert "submit was timed in slower steps of its own" in slower
+    assert slower.endswith("; after the trace 2.05x")
+    assert "slower" not in as_ever
+
+
+def test_steps_after_the_trace_are_not_among_those_observed():
+    rows = [PassRow(n, 9, 2.0, 1.5, 0, complete=True) for n in ("clean", "stacks", "after")]
+
+    assert run_sections.ratios(rows) == "stacks 1.50x of the unobserved step"
 
 
 def test_a_run_that_ended_before_its_trace_is_still_a_page():

@@ -354,6 +354,20 @@ def test_a_recording_that_cannot_carry_a_verdict_is_undecided_with_the_reason(sp
 
 
 @pytest.mark.parametrize("spoilt", UNDECIDED, ids=lambda spoilt: spoilt.__name__)
+def test_a_measured_step_is_kept_without_a_verdict_and_nothing_follows_from_it(spoilt):
+    diagnosis = diagnosis_of(spoilt(), step_ms=2.0)
+    step = diagnosis.steps.unprofiled_ms
+
+    assert diagnosis.verdict.name == "undecided"
+    assert (step.estimate, step.low, step.high) == (2.0, 1.96, 2.04)
+    assert diagnosis.calibration.source == "step-ms"
+    assert diagnosis.calibration.host_scale is None
+    assert diagnosis.device.busy_share_unprofiled is None
+    assert diagnosis.waterfall == diagnosis.what_if == diagnosis.ladder == ()
+    assert diagnosis.prescriptions == ()
+
+
+@pytest.mark.parametrize("spoilt", UNDECIDED, ids=lambda spoilt: spoilt.__name__)
 def test_without_a_verdict_nothing_is_estimated_or_advised(spoilt):
     diagnosis = diagnosis_of(spoilt())
 

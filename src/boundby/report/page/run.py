@@ -9,6 +9,7 @@ from typing import Any
 
 from boundby.capture.device_memory import DeviceMemory
 from boundby.capture.findings import LiveRun
+from boundby.capture.lines import LineRow, LoopRow
 from boundby.diagnose import Diagnosis
 from boundby.evidence.excerpts import Excerpt
 from boundby.memory.diagnose import MemoryDiagnosis
@@ -18,6 +19,7 @@ from boundby.report.page.diagnosis import Extras, page_of
 from boundby.report.page.memory import memory_panels
 from boundby.report.page.parts import (
     Block,
+    Cell,
     Head,
     Page,
     Panel,
@@ -48,8 +50,9 @@ GROUPS = {
     "logging": "range",
     "waiting": "sync",
 }
-LINES = (Head("where", "text"), Head("ms a step", order="descending"), Head("kind", "text"))
-LOOP = (Head("where", "text"), Head("ms a step", order="descending"), Head("each step?", "text"))
+SAMPLED = Head("share", order="descending"), Head("ms a step, as sampled", order="descending")
+LINES = (Head("where", "text"), *SAMPLED, Head("kind", "text"))
+LOOP = (Head("where", "text"), *SAMPLED, Head("each step?", "text"))
 WAITS = (Head("where", "text"), Head("a step", order="descending"), Head("kind", "text"))
 
 
@@ -73,7 +76,7 @@ def run_page(
     if diagnosis is not None:
         extras = Extras(excerpts, live, memories, charts, lanes, document=whole)
         return _as_run(page_of(diagnosis, extras), run, diagnosis)
-    head: Block = {"kind": "headline", "words": [why_no_trace(run)], "figures": []}
+    head: Block = {"kind": "headline", "words": [why_no_trace(run), *_host(run)], "figures": []}
     missed = listing([f"Everything that a trace tells: {why_no_trace(run)}."])
     panels = (
         Panel("verdict", "undecided", (head,), short="Verdict"),
@@ -86,28 +89,25 @@ def run_page(
 
 
 def _as_run(page: Page, run: LiveRun, diagnosis: Diagnosis) -> Page:
-    """The page under the name of the script, with its own clock where nothing was estimated."""
+    """The page under the name of the script; it opens with the host where there is no device."""
     name = sanitize.shown(PurePath(run.script).name)
     page = replace(page, source=name, title=f"{diagnosis.verdict.name}: {name}")
-    if diagnosis.steps.unprofiled_ms is not None or run.clocks.wall is None:
-        return page
-    first = page.panels[0]
-    clock = {
-        "name": "step, unobserved",
-        "value": numbers.ms(run.clocks.wall),
-        "note": f"median of {run.clocks.steps} steps without any observer",
-    }
-    head = {**first.blocks[0], "figures": [clock, *first.blocks[0]["figures"][1:]]}
-    return replace(
-        page, panels=(replace(first, blocks=(head, *first.blocks[1:])), *page.panels[1:])
-    )
+    first, *others = page.panels
+    head, *rest = first.blocks
+    head = {**head, "words": [*head["words"], *_host(run)]}
+    return replace(page, panels=(replace(first, blocks=(head, *rest)), *others))
+
+
+def _host(run: LiveRun) -> list[str]:
+    """What is known of a program that uses no device."""
+    return [f"{name.capitalize()}: {text}." for name, text in run_sections.of_host(run)]
 
 
 def _live(run: LiveRun, charts: Charts, excerpts: tuple[Excerpt, ...]) -> Iterator[Panel]:
     said = pairs(
         [
             ("run", run_sections.what_ran(run)),
-            ("clocks", run_sections.clocks(run.clocks)),
+            ("clocks", run_sections.clocks(run.clocks, on_device=run.uses_device)),
             ("observed", run_sections.ratios(run.passes)),
             ("warm-up", run_sections.warm_up(run.warm_up)),
             ("ended", "; ".join(run_sections.endings(run))),
@@ -131,30 +131,35 @@ def _lines(run: LiveRun, charts: Charts, excerpts: tuple[Excerpt, ...]) -> Itera
     yield heading("Host time by kind")
     yield from _split(run, charts)
     rows = [
-        (words(run_sections.place(row.place)), figure(row.ms), words(row.kind)) for row in run.lines
+        (words(run_sections.place(row.place)), *_figures(row), words(row.kind)) for row in run.lines
     ]
     yield heading("Lines with most host time")
     none = missing("No lines: no sample fell into your code.")
     yield table("lines", "Host time by line", LINES, rows) if rows else none
-    rows = [
+    loop = [
         (
             words(run_sections.place(row.place)),
-            figure(row.ms),
+            *_figures(row),
             words(row.each_step if row.part == "other" else row.part),
         )
         for row in run.loop
     ]
     yield heading("The loop, line by line")
     none = missing("No loop: no sample fell into a training loop.")
-    yield table("loop", "Lines of the loop", LOOP, rows) if rows else none
-    rows = [
+    yield table("loop", "Lines of the loop", LOOP, loop) if loop else none
+    waits = [
         (words(run_sections.place(row.place)), figure(row.count_per_step), words(row.kind))
         for row in run.waits
     ]
     yield heading("Lines that wait for the device")
     none = missing("No lines wait for the device, or the pass that looks for them did not run.")
-    yield table("wait-lines", "Lines that wait", WAITS, rows) if rows else none
+    yield table("wait-lines", "Lines that wait", WAITS, waits) if waits else none
     yield from sources(excerpts)
+
+
+def _figures(row: LineRow | LoopRow) -> tuple[Cell, Cell]:
+    """A share and the time it is of, as sampled."""
+    return figure(row.share, numbers.share(row.share)), figure(row.ms)
 
 
 def _split(run: LiveRun, charts: Charts) -> Iterator[Block]:
@@ -166,16 +171,16 @@ def _split(run: LiveRun, charts: Charts) -> Iterator[Block]:
             "name": row.kind,
             "size": row.ms,
             "group": GROUPS.get(row.kind, "other"),
-            "text": f"{numbers.ms(row.ms)}  {numbers.share(row.share)}",
+            "text": f"{numbers.share(row.share)}  {numbers.ms(row.ms)}",
             "hint": "",
         }
         for row in run.split
     ]
-    charts["split"] = {"kind": "bars", "axis": "ms a step", "rows": rows}
+    charts["split"] = {"kind": "bars", "axis": "ms a step, as sampled", "rows": rows}
     told = ", ".join(f"{row['name']} {row['text']}" for row in rows)
     yield chart("split", f"Host time by kind: {told}", bars_height(rows))
     if run.bias:
-        yield prose(sanitize.shown(f"Sampled: {run.bias}"), "soft")
+        yield prose(sanitize.shown(f"Sampled: {run.bias}; {run_sections.OWN_COST}"), "soft")
 
 
 def _memory(
