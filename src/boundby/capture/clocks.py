@@ -112,8 +112,9 @@ def read_passes(capture: Capture, clocks: Clocks) -> tuple[PassRow, ...]:
     for each in capture.passes:
         observed = typical(settled(each) if each.name != "drained" else each.intervals)
         ratio = observed / clocks.wall if observed and clocks.wall else None
-        if each.name == "after" and clocks.step and clocks.after:
-            observed, ratio = clocks.step * clocks.after, clocks.after
+        if each.name == "after" and clocks.device is not None:
+            ratio = clocks.after
+            observed = None if ratio is None else ratio * clocks.device
         frames = each.frames[1] - each.frames[0]
         rows.append(PassRow(each.name, len(each.marks), observed, ratio, frames, each.complete))
     return tuple(rows)
