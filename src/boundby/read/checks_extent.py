@@ -30,10 +30,11 @@ VOID_NO_LENGTH_SHARE = 0.5
 def find_outlasting(facts: Facts) -> Quality | None:
     """Events that go on long after the last event of any kind has begun.
 
-    Waits are another check, and work that a wait lasted for is lawful.
+    Waits are another check, and work that a wait lasted for is lawful. So is a range in which the
+    recording was stopped and written: it is open until that is done.
     """
     host, device = facts.recording.host, facts.recording.device
-    program = (host.kind != HostKind.OVERHEAD) & ~facts.blocking
+    program = (host.kind != HostKind.OVERHEAD) & ~facts.blocking & ~facts.label
     starts = np.concatenate((host.start, device.start))
     if len(starts) < FEW_ROWS:
         return None

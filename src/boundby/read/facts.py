@@ -19,6 +19,7 @@ _INCOMPLETE = ("bad-clock", "kernel-longer-than-recording", "truncated", "unread
 _BEGIN_CAPTURE = re.compile(r"StreamBeginCapture")
 _END_CAPTURE = re.compile(r"StreamEndCapture")
 _STEP = re.compile(r"^ProfilerStep#\d+$")
+_TIMED = re.compile(r"^ProfilerStep#\d+$|DataLoader")
 
 
 @frozen
@@ -32,6 +33,7 @@ class Facts:
         blocking: Calls that wait for the device by their name; copies may.
         captured: Launches recorded into a graph instead of run.
         step: Ranges of ProfilerStep.
+        label: Ranges that time nothing here: of optimizers, the user's own; neither steps nor loading.
         has_work: Calls whose correlation a device row carries.
         call_of: For each device row the host row that launched it, NONE where none is recorded.
         kernel: Device rows that are kernels.
@@ -46,6 +48,7 @@ class Facts:
     blocking: Array
     captured: Array
     step: Array
+    label: Array
     has_work: Array
     call_of: Ints
     kernel: Array
@@ -74,6 +77,7 @@ def derive_facts(recording: Recording) -> Facts:
         blocking=call & _named(recording, _BLOCKING),
         captured=launch & _within_capture(recording, call),
         step=(host.kind == HostKind.RANGE) & _named(recording, _STEP),
+        label=(host.kind == HostKind.RANGE) & ~_named(recording, _TIMED),
         has_work=call & (host.correlation != NONE) & np.isin(host.correlation, device.correlation),
         call_of=_join(recording, call),
         kernel=device.kind == DeviceKind.KERNEL,

@@ -65,6 +65,24 @@ def test_an_operator_of_a_thousand_seconds_voids():
     assert found(trace)["outlasting-events"] == "fatal"
 
 
+def test_the_update_in_which_the_recording_was_stopped_is_lawful():
+    """Marks at an optimizer's hook stop the profiler inside the range of that update."""
+    trace = training_steps()
+    begin = max(event["ts"] for event in trace.events)
+    trace.range("Optimizer.step#SGD.step", begin, 160 * MS)
+
+    assert found(trace) == {}
+    assert is_strong(trace)
+
+
+def test_a_batch_of_a_thousand_seconds_voids():
+    trace = training_steps()
+    begin = max(event["ts"] for event in trace.events)
+    trace.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin, 1000 * S)
+
+    assert found(trace)["outlasting-events"] == "fatal"
+
+
 def test_a_step_of_a_thousand_seconds_voids():
     trace = training_steps()
     last(trace, "user_annotation")["dur"] = 1000 * S
