@@ -33,7 +33,7 @@ class Facts:
         blocking: Calls that wait for the device by their name; copies may.
         captured: Launches recorded into a graph instead of run.
         step: Ranges of ProfilerStep.
-        label: Ranges that time nothing here: of optimizers, the user's own; neither steps nor loading.
+        label: Ranges that time nothing: of optimizers, the user's own; neither steps nor loading.
         has_work: Calls whose correlation a device row carries.
         call_of: For each device row the host row that launched it, NONE where none is recorded.
         kernel: Device rows that are kernels.
