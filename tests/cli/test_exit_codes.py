@@ -73,6 +73,14 @@ def test_a_failed_gate_says_what_was_found(stubbed):
                 ["compare", "--practical"],
             )
         ],
+        *[
+            (
+                ["tune", "mine:W", "--memory-cap", value],
+                f"Invalid value for '--memory-cap': {float(value)} is not in the range",
+                "boundby tune --help",
+            )
+            for value in ("1e300", "1e-12", "0", "-4")
+        ],
         (["trace", "x.json", "--stepms", "1"], "No such option", "boundby trace --help"),
         (["trcae", "x.json"], "no such command: 'trcae'. Did you mean 'trace'?", "boundby --help"),
         (["xyzzy"], "no such command: 'xyzzy'.", "boundby --help"),

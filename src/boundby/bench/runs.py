@@ -110,10 +110,17 @@ def takes_gradient(tensor: Tensor) -> bool:
 
 
 def cast(fn: Any, dtype: Any, device: Any = None) -> Any:  # noqa: ANN401 -- module or function
-    """A copy of a module in another element type; a function as it is."""
+    """A copy of a module in another element type; a function as it is.
+
+    Complex parameters as in ``cast_inputs``: ``Module.to`` would make them real.
+    """
     if not isinstance(fn, torch().nn.Module):
         return fn
-    return copy.deepcopy(fn).to(dtype=dtype, device=device)
+
+    def converted(tensor: Tensor) -> Tensor:
+        return tensor.to(dtype=kind_of_width(tensor, dtype), device=device)
+
+    return copy.deepcopy(fn)._apply(converted)  # noqa: SLF001 -- what Module.to itself calls
 
 
 def cast_inputs(inputs: Sequence[Any], dtype: Any, device: Any = None) -> list[Any]:  # noqa: ANN401
@@ -123,13 +130,18 @@ def cast_inputs(inputs: Sequence[Any], dtype: Any, device: Any = None) -> list[A
     """
 
     def converted(tensor: Tensor) -> Tensor:
-        kind = dtype if tensor.is_floating_point() else tensor.dtype
-        if tensor.is_complex():
-            made = COMPLEX.get(str(dtype).removeprefix("torch."))
-            kind = getattr(torch(), made) if made else tensor.dtype
+        kind = kind_of_width(tensor, dtype)
         return tensor.detach().to(dtype=kind, device=device or tensor.device)
 
     return [map_tensors(converted, each) for each in inputs]
+
+
+def kind_of_width(tensor: Tensor, dtype: Any) -> Any:  # noqa: ANN401 -- torch element types
+    """The element type of a tensor once floating ones are in another: its own where it has none."""
+    if tensor.is_complex():
+        made = COMPLEX.get(str(dtype).removeprefix("torch."))
+        return getattr(torch(), made) if made else tensor.dtype
+    return dtype if tensor.is_floating_point() else tensor.dtype
 
 
 @contextmanager

@@ -24,5 +24,7 @@ class Finite(click.FloatRange):
         return number
 
 
+GIBIBYTES = Finite(min=1e-3, max=1 << 20)
+"""From about a MiB, below which no process starts, to a PiB, more than any machine has."""
 POSITIVE = Finite(min=0, min_open=True)
 NOT_NEGATIVE = Finite(min=0)

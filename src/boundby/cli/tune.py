@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from boundby.cli.help import examples
-from boundby.cli.numbers import POSITIVE
+from boundby.cli.numbers import GIBIBYTES, POSITIVE
 from boundby.cli.output import Output, output_options
 from boundby.errors import BoundbyError, UsageError
 
@@ -59,7 +59,7 @@ class UntilScript(click.Command):
 @click.option("--allow", default="", metavar="KINDS", help="batch, numerics, or both.")
 @click.option("--only", default="", metavar="CHANGES", help="Try these alone, by id.")
 @click.option("--skip", default="", metavar="CHANGES", help="Leave these out, by id.")
-@click.option("--memory-cap", type=POSITIVE, metavar="GIB", help="Device memory a step may use.")
+@click.option("--memory-cap", type=GIBIBYTES, metavar="GIB", help="Device memory a step may use.")
 @click.option("--steps", type=click.IntRange(min=3), default=12, help="Steps of a loss curve.")
 @output_options
 @click.argument("what", metavar="SCRIPT|MODULE:CLASS")

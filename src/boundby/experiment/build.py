@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boundby.bench.framework import map_tensors, torch
+from boundby.experiment.given import blocks_of
 
 Context = Callable[[], AbstractContextManager[Any]]
 
@@ -81,6 +82,10 @@ class Entry:
             self.outputs = outputs
         return outputs
 
+    def __repr__(self) -> str:
+        """The model's class: what Python's own messages show of it."""
+        return f"{type(self._model).__name__}(...)"
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 -- passes on
         return getattr(self._model, name)
 
@@ -105,7 +110,7 @@ def _widened(tensor: Any) -> Any:  # noqa: ANN401 -- a tensor
 def repeated_blocks(workload: Any, model: Any) -> list[Any]:  # noqa: ANN401 -- torch modules
     """The blocks of a model: what the workload names, else the longest run of like modules."""
     if hasattr(workload, "blocks"):
-        return list(workload.blocks(model))
+        return blocks_of(workload, model)
     containers = torch().nn.ModuleList, torch().nn.Sequential
     runs = [list(each) for each in model.modules() if isinstance(each, containers)]
     alike = [run for run in runs if len(run) > 1 and len({type(each) for each in run}) == 1]

@@ -122,7 +122,7 @@ def read_outcome(path: Path) -> Outcome:
     baselines = [each for each in kept.records if each["kind"] == BASELINE]
     if kept.header is None or not baselines:
         raise CannotTellError(
-            f"{file} holds no baseline: nothing was measured",
+            f"{file} holds no baseline: {(*kept.notes, 'nothing was measured')[0]}",
             f"boundby tune {kept.header['target'] if kept.header else 'WORKLOAD'}",
         )
     if kept.header["version"] != VERSION:

@@ -8,16 +8,17 @@ from typing import Any
 from boundby.bench.framework import map_tensors, tensors_in, torch
 from boundby.errors import UsageError
 from boundby.experiment.build import Build
+from boundby.experiment.given import batch_of, loader_of, refused
 
 
 def feed(build: Build, seed: int) -> Iterator[Any]:
     """Batches without end."""
     torch().manual_seed(seed)
     if hasattr(build.workload, "loader"):
-        batches = _epochs(build.workload.loader(build.size, **build.loader), build.size)
+        batches = _epochs(loader_of(build.workload, build.size, **build.loader), build.size)
         copied = (_to(batch, build.device, ahead=build.prefetch) for batch in batches)
         return _ahead(batches, build.device) if _can_prefetch(build) else copied
-    batch = _to(build.workload.batch(build.size), build.device, ahead=False)
+    batch = _to(batch_of(build.workload, build.size), build.device, ahead=False)
     return _same(batch)
 
 
@@ -36,6 +37,8 @@ def _epochs(loader: Any, size: int) -> Iterator[Any]:  # noqa: ANN401 -- a DataL
     while True:
         empty = True
         for batch in loader:
+            if batch is None:
+                raise refused("loader", "None", "no batch")
             empty = False
             leading = [len(each) if each.dim() else 0 for each in tensors_in(batch)]
             first = leading if first is None else first

@@ -14,8 +14,16 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from boundby.errors import BoundbyError, UsageError
-from boundby.experiment.records import BASELINE, END, PROGRAM, Record, is_header, record_in
+from boundby.errors import BoundbyError, CannotTellError, UsageError
+from boundby.experiment.records import (
+    BASELINE,
+    END,
+    PROGRAM,
+    Record,
+    is_header,
+    is_whole_header,
+    record_in,
+)
 from boundby.experiment.settings import Settings
 from boundby.experiment.values import Facts
 
@@ -144,6 +152,7 @@ def read_journal(path: Path) -> Kept:
 
     Raises:
         UsageError: The file is no journal.
+        CannotTellError: It does not say what it is of.
         OSError: It cannot be read.
     """
     raw = path.read_bytes() if path.is_file() else b""
@@ -154,6 +163,11 @@ def read_journal(path: Path) -> Kept:
     if not is_header(head):
         raise UsageError(
             f"{path} is no journal of boundby; it was left as it is",
+            "name another --journal folder",
+        )
+    if not is_whole_header(head):
+        raise CannotTellError(
+            f"{path}: the first line of the journal is damaged; it was left as it is",
             "name another --journal folder",
         )
     notes = [TORN] if torn else []

@@ -330,7 +330,9 @@ class ProcessLab:
         if facts is None or facts.on_cuda:
             return None
         most = facts.memory_bytes
-        return cap or (int(MEMORY_SHARE * most) if most else None)
+        if cap is not None:
+            return cap
+        return None if most is None else int(MEMORY_SHARE * most)
 
     def _is_spent(self) -> bool:
         """Whether the minutes of this run are over, or nearly."""

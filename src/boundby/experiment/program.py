@@ -9,9 +9,11 @@ from itertools import chain, repeat
 from typing import Any
 
 from boundby.bench.framework import Tensor, map_tensors, tensors_in, torch
+from boundby.bench.runs import kind_of_width
 from boundby.experiment.build import Build, Entry
 from boundby.experiment.change import STAGES, Change
 from boundby.experiment.feed import feed
+from boundby.experiment.given import optimizer_of, results_of
 from boundby.experiment.workload import start_build
 
 GRAPH_WARM_UP = 3
@@ -44,8 +46,8 @@ class Program:
         self._graph: Any = None
         self._replayed: Tensor = None
 
-    def step(self) -> Tensor:
-        """Make one step and give its loss, detached."""
+    def step(self) -> Any:  # noqa: ANN401 -- any nested value
+        """Make one step and give its loss, detached; of inference, what ``loss`` gives."""
         self._steps += 1
         if self.build.tick is not None:
             self.build.tick(self._steps)
@@ -58,8 +60,8 @@ class Program:
             self._log(loss)
         return loss
 
-    def forward(self, batch: Any) -> Tensor:  # noqa: ANN401 -- any nested value
-        """The loss of a batch with its graph; one forward pass."""
+    def forward(self, batch: Any) -> Any:  # noqa: ANN401 -- any nested value
+        """What ``loss`` gives for a batch, with its graph; one forward pass."""
         if self.build.compiled:
             torch().compiler.cudagraph_mark_step_begin()
         return self.build.workload.loss(self.entry, batch)
@@ -90,7 +92,7 @@ class Program:
         self._graph = graph
         self._put_back(kept)
 
-    def _step(self) -> Tensor:
+    def _step(self) -> Any:  # noqa: ANN401 -- any nested value
         if self.optimizer is None:
             with getattr(torch(), self.build.inference)():
                 return self.forward(next(self.batches))
@@ -154,11 +156,15 @@ def _optimizer(build: Build) -> Any:  # noqa: ANN401 -- torch's; None for infere
     if not hasattr(build.workload, "optimizer"):
         return None
     parameters = build.masters or list(build.model.parameters())
-    return build.workload.optimizer(parameters, **build.options)
+    return optimizer_of(build.workload, parameters, **build.options)
 
 
-def gradients(program: Program, shift: int = 0) -> tuple[Tensor, dict[str, Tensor], list[Tensor]]:
-    """Loss, gradients by parameter and outputs of a pass over the first batch.
+Pass = tuple[list[Tensor], dict[str, Tensor], list[Tensor]]
+"""What ``loss`` gave, gradients by parameter, and outputs of the model."""
+
+
+def gradients(program: Program, shift: int = 0) -> Pass:
+    """What a pass over the first batch gives.
 
     Nothing is updated, and the seed is set again afterwards. Dropout modules are off meanwhile:
     their masks differ between kernels that are both right.
@@ -166,15 +172,18 @@ def gradients(program: Program, shift: int = 0) -> tuple[Tensor, dict[str, Tenso
     Args:
         program: Whose.
         shift: Added to the seed of whatever else is random in the pass.
+
+    Raises:
+        UsageError: ``loss`` gave what cannot be compared, or trained with.
     """
     torch().manual_seed(program.seed + shift)
     program.entry.keep = True
     with _without_dropout(program.model):
         trains = program.optimizer is not None
         with nullcontext() if trains else torch().no_grad():
-            loss = program.forward(program.first)
+            results = results_of(program.forward(program.first), trains=trains)
         if trains:
-            loss.backward()
+            results[0].backward()
     found = {
         name.replace("_orig_mod.", ""): each.grad.detach()
         for name, each in program.model.named_parameters()
@@ -184,7 +193,7 @@ def gradients(program: Program, shift: int = 0) -> tuple[Tensor, dict[str, Tenso
     outputs = [each.detach() for each in tensors_in(program.entry.outputs)]
     program.entry.keep, program.entry.outputs = False, None
     torch().manual_seed(program.seed)
-    return loss.detach(), found, outputs
+    return [each.detach() for each in results], found, outputs
 
 
 class _without_dropout:  # noqa: N801 -- used as a verb
@@ -204,10 +213,10 @@ class _without_dropout:  # noqa: N801 -- used as a verb
 
 
 def moved(batch: Any, device: str, dtype: Any = None) -> Any:  # noqa: ANN401 -- any nested value
-    """A batch on a device, floating tensors in an element type."""
+    """A batch on a device, floating tensors in an element type, complex ones in one as wide."""
 
     def move(tensor: Tensor) -> Tensor:
-        kind = dtype if dtype is not None and tensor.is_floating_point() else tensor.dtype
+        kind = tensor.dtype if dtype is None else kind_of_width(tensor, dtype)
         return tensor.to(device=device, dtype=kind)
 
     return map_tensors(move, batch)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import copy
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boundby.bench.framework import Tensor, is_out_of_memory, torch
-from boundby.bench.runs import plain_attention, precisions
+from boundby.bench.framework import Tensor, is_out_of_memory, tensors_in, torch
+from boundby.bench.runs import cast, plain_attention, precisions, takes_gradient
 from boundby.bench.tolerance import lowest
 from boundby.errors import CannotTellError
 from boundby.experiment.build import repeated_blocks
 from boundby.experiment.changes import checkpointing
 from boundby.experiment.changes.checkpointing import checkpoint_blocks
-from boundby.experiment.program import Applied, Program, gradients, make_program, moved
+from boundby.experiment.program import Applied, Pass, Program, gradients, make_program, moved
 
 FILE = "reference.pt"
+LOSS = "loss"
+"""Name of what ``loss`` gave; numbered where those are several tensors."""
 MOST_ELEMENTS = 1 << 16
 """Of a tensor, evenly spread, that are kept and compared: a wrong kernel is wrong all over."""
 LEAST_SHARE = 1e-3
@@ -80,7 +82,10 @@ class Judge:
         notes = [_again(first, named(gradients(self.make())))]
         held = lowest(precisions(program.forward, (program.first,)))
         other = named(gradients(program, shift=1))
-        is_random = relative(other["loss"], first["loss"], 0.0) > RANDOM
+        is_random = any(
+            name not in other or relative(other[name], each, 0.0) > RANDOM
+            for name, each in given(first)
+        )
         exact, where = _exact(program)
         errors = {"float32": _errors(first, exact)}
         for precision in asked:
@@ -89,7 +94,7 @@ class Judge:
                 errors[precision] = _errors(found, exact)
         del program
         losses = [curve(self.make(seed), steps) for seed in range(seeds)]
-        if not all(torch().isfinite(torch().tensor(each)).all() for each in losses):
+        if not all(math.isfinite(loss) for each in losses for loss in each):
             raise CannotTellError(
                 "the loss of the unchanged program is not finite",
                 "give it a learning rate and data on which it trains",
@@ -117,19 +122,40 @@ class Judge:
             return None
 
 
-def named(found: tuple[Tensor, dict[str, Tensor], list[Tensor]]) -> Kept:
-    """Loss, outputs and gradients by name, elements evenly spread over each, in float64."""
-    loss, grads, outputs = found
-    every = {"loss": loss}
-    every |= {f"output {at}": each for at, each in enumerate(outputs)}
-    every |= {f"grad of {name}": each for name, each in grads.items()}
-    return {name: sampled(each) for name, each in every.items() if each.is_floating_point()}
+def named(found: Pass) -> Kept:
+    """Loss, outputs and gradients by name, elements evenly spread over each.
+
+    Of what ``loss`` gave all tensors; of what the model gave besides those that take gradients,
+    since whole numbers in between (which expert, which code) show in what follows from them.
+    """
+    results, grads, outputs = found
+    every = {LOSS if len(results) == 1 else f"{LOSS} {at}": each for at, each in enumerate(results)}
+    beside = {f"output {at}": each for at, each in enumerate(outputs)}
+    beside |= {f"grad of {name}": each for name, each in grads.items()}
+    every |= {name: each for name, each in beside.items() if takes_gradient(each)}
+    return {name: sampled(each) for name, each in every.items()}
+
+
+def given(kept: Kept) -> list[tuple[str, Tensor]]:
+    """What ``loss`` gave, of all that was kept."""
+    return [(name, each) for name, each in kept.items() if name.partition(" ")[0] == LOSS]
 
 
 def sampled(tensor: Tensor) -> Tensor:
-    """At most so many elements, in float64 on the CPU."""
-    flat = tensor.detach().reshape(-1)
-    return flat[:: -(-flat.numel() // MOST_ELEMENTS) or 1].double().cpu()
+    """At most so many elements, on the CPU: in float64, whole numbers as they are."""
+    dense = tensor.detach().to_dense() if tensor.is_sparse else tensor.detach()
+    flat = as_real(dense).reshape(-1)
+    return as_exact(flat[:: -(-flat.numel() // MOST_ELEMENTS) or 1]).cpu()
+
+
+def as_exact(tensor: Tensor) -> Tensor:
+    """In float64; whole numbers and booleans in int64."""
+    return tensor.double() if tensor.is_floating_point() else tensor.long()
+
+
+def as_real(tensor: Tensor) -> Tensor:
+    """Complex numbers as pairs of real ones."""
+    return torch().view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 def curve(program: Program, steps: int) -> list[float]:
@@ -137,32 +163,61 @@ def curve(program: Program, steps: int) -> list[float]:
     return [scalar(program.step()) for _ in range(steps)]
 
 
-def scalar(loss: Tensor) -> float:
+def scalar(results: Any) -> float:  # noqa: ANN401 -- any nested value
     """The loss; of a program that gives outputs instead, their root mean square.
 
-    Their mean may be next to nothing (after a norm it is), and then any rounding alters it.
+    Their mean may be next to nothing (after a norm it is), and then any rounding alters it. Zero
+    where there are no elements.
     """
-    return (
-        float(loss)
-        if loss.numel() == 1
-        else float(loss.detach().double().norm()) / (loss.numel() ** 0.5)
-    )
+    parts = [as_real(each.detach()) for each in tensors_in(results)]
+    if len(parts) == 1 and parts[0].numel() == 1:
+        return float(parts[0])
+    return root_mean_square(parts)
+
+
+def root_mean_square(parts: Sequence[Tensor]) -> float:
+    """Of all elements; the size of the largest is taken out before any is squared."""
+    count = sum(each.numel() for each in parts)
+    sizes = [_size(each.double()) * (each.numel() / count) ** 0.5 for each in parts if count]
+    return math.hypot(*sizes)
+
+
+def _size(tensor: Tensor) -> float:
+    """Root mean square of one tensor in float64."""
+    unit = _unit(tensor)
+    return unit * (float((tensor / unit).norm()) / max(tensor.numel(), 1) ** 0.5)
+
+
+def _unit(tensor: Tensor) -> float:
+    """A power of two near its largest element, so that squares neither overflow nor vanish."""
+    most = float(tensor.abs().max()) if tensor.numel() else 0.0
+    return 2.0 ** (math.frexp(most)[1] - 1) if most and math.isfinite(most) else 1.0
 
 
 def usual_size(exact: Kept) -> float:
     """Root mean square of all gradients."""
-    grads = [each for name, each in exact.items() if name.startswith("grad of ")]
-    count = sum(each.numel() for each in grads)
-    return float(sum(float(each.norm()) ** 2 for each in grads) / max(count, 1)) ** 0.5
+    return root_mean_square([each for name, each in exact.items() if name.startswith("grad of ")])
 
 
 def relative(found: Tensor, exact: Tensor, least: float) -> float:
-    """Distance over size; infinite where shapes or non-finite values differ."""
+    """Distance over size; infinite where shapes or non-finite values differ.
+
+    Of whole numbers the share that differs: how far an identifier lies from another says nothing.
+    """
     if found.shape != exact.shape or not bool(torch().isfinite(found).all()):
         return float("inf")
-    size = max(float(exact.norm()), least * exact.numel() ** 0.5)
+    if is_whole(exact):
+        return float((found != exact).double().mean()) if exact.numel() else 0.0
+    unit = _unit(exact)
+    found, exact = found / unit, exact / unit
+    size = max(float(exact.norm()), least / unit * exact.numel() ** 0.5)
     distance = float((found - exact).norm())
-    return distance / size if size else distance
+    return distance / size if size else distance * unit
+
+
+def is_whole(tensor: Tensor) -> bool:
+    """Whether a tensor that was kept holds whole numbers."""
+    return not tensor.is_floating_point()
 
 
 def least_of(name: str, usual: float) -> float:
@@ -180,18 +235,20 @@ def _errors(found: Kept, exact: Kept) -> dict[str, float]:
 
 
 def _again(first: Kept, second: Kept) -> str:
-    loss, other = scalar(first["loss"]), scalar(second["loss"])
-    if not torch().isfinite(first["loss"]).all():
-        raise CannotTellError(
-            "the loss of the unchanged program is not finite",
-            "give it data and a start on which it trains",
-        )
-    if abs(loss - other) > SAME * max(abs(loss), 1e-12):
-        raise CannotTellError(
-            f"the same seed gives two losses, {loss:.6g} and {other:.6g}: nothing can be compared",
-            "draw all random numbers from torch, whose seed is set before each run",
-        )
-    equal = all(torch().equal(first[name], second[name]) for name in first)
+    for name, each in given(first):
+        if not torch().isfinite(each).all():
+            raise CannotTellError(
+                "the loss of the unchanged program is not finite",
+                "give it data and a start on which it trains",
+            )
+        loss, other = scalar(each), scalar(second.get(name))
+        if abs(loss - other) > SAME * max(abs(loss), 1e-12):
+            raise CannotTellError(
+                f"the same seed gives two losses, {loss:.6g} and {other:.6g}: "
+                "nothing can be compared",
+                "draw all random numbers from torch, whose seed is set before each run",
+            )
+    equal = all(torch().equal(each, second.get(name, each[:0])) for name, each in first.items())
     return "" if equal else "two runs of one seed differ in their last bits"
 
 
@@ -223,7 +280,7 @@ def _attempt(
     if build.device == "cuda":
         torch().cuda.empty_cache()
     try:
-        model = copy.deepcopy(build.model).to(device=device, dtype=dtype)
+        model = cast(build.model, dtype, device)
         if checkpointed:
             checkpoint_blocks(build.workload, model, "blocks")
         own = Program.__new__(Program)

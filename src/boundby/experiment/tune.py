@@ -94,7 +94,8 @@ def search_batch(lab: Lab, journal: Journal, state: State, pick: Pick, budget: B
         return found
 
     present = state.measured.samples or state.facts.batch or 1
-    capacity = budget.settings.memory_cap or state.facts.memory_bytes
+    cap = budget.settings.memory_cap
+    capacity = state.facts.memory_bytes if cap is None else cap
     start = None if pick.change.id == BATCH else state.out_of_memory_at
     return search(present, state.measured.samples_per_s or 0.0, probe, capacity, start)
 

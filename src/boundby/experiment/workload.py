@@ -9,7 +9,8 @@
         def batch(self, size): return (torch.randn(size, 512),)     # CPU tensors
         def loss(self, model, batch): return model(*batch).pow(2).mean()
 
-Without ``optimizer`` it is inference, and ``loss`` gives the outputs. Optional:
+Without ``optimizer`` it is inference, and ``loss`` gives the outputs: a tensor, or tuples, lists
+and dictionaries of tensors. Optional:
 
 - ``attention(model, core)``: make ``model`` use ``core(q, k, v)`` in place of its own attention;
 - ``cores``: attention functions of your own by name, tried before torch's;
@@ -34,11 +35,19 @@ from boundby.bench.framework import has_cuda, tensors_in, torch
 from boundby.bench.targets import find_target
 from boundby.errors import BoundbyError, UsageError
 from boundby.experiment.build import Build, repeated_blocks
+from boundby.experiment.given import (
+    HELP,
+    batch_of,
+    check_members,
+    described,
+    loader_of,
+    optimizer_of,
+    refused,
+)
 from boundby.experiment.norms import norms_by_hand
 from boundby.experiment.values import Facts
 
 REQUIRED = ("model", "batch", "loss")
-HELP = "boundby explain workload shows the ten lines it needs"
 NAMED = "name a class, as mine.py:Workload or module:Workload; boundby explain workload shows one"
 
 
@@ -64,9 +73,7 @@ def make_workload(text: str) -> Any:  # noqa: ANN401 -- the user's own class
     missing = [name for name in REQUIRED if not callable(getattr(made, name, None))]
     if missing:
         raise UsageError(f"{text} has no method {missing[0]!r}", HELP)
-    size = getattr(made, "batch_size", None)
-    if not isinstance(size, int) or size < 1:
-        raise UsageError(f"{text}: batch_size is {size!r}, no number of samples", HELP)
+    check_members(made, text)
     return made
 
 
@@ -119,7 +126,7 @@ def start_build(workload: Any, size: int | None, seed: int) -> Build:  # noqa: A
     device = device_of(workload)
     model = workload.model()
     if not isinstance(model, torch().nn.Module):
-        raise UsageError(f"model() gave {type(model).__name__}, no module", HELP)
+        raise refused("model", described(model), "no module")
     model = model.to(device)
     model.train(hasattr(workload, "optimizer"))
     return Build(workload, device, size or workload.batch_size, model)
@@ -157,9 +164,9 @@ def refuse_small_batch(workload: Any, size: int | None) -> None:  # noqa: ANN401
 def _shapes(workload: Any, size: int) -> list[tuple[int, ...]]:  # noqa: ANN401 -- likewise
     """Of all tensors in the first batch of a size; empty where there are none."""
     if hasattr(workload, "loader"):
-        batch = next(iter(workload.loader(size)), None)
+        batch = next(iter(loader_of(workload, size)), None)
     else:
-        batch = workload.batch(size)
+        batch = batch_of(workload, size)
     return [tuple(each.shape) for each in tensors_in(batch)]
 
 
@@ -206,7 +213,7 @@ def optimizer_options(
     """Class of the optimizer, the forms it has, and the one in use."""
     if not hasattr(workload, "optimizer"):
         return "", (), ""
-    made = workload.optimizer(list(build.model.parameters()))
+    made = optimizer_of(workload, list(build.model.parameters()))
     return (type(made).__name__, *forms_of(made))
 
 

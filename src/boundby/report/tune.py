@@ -116,9 +116,11 @@ def going_on(outcome: Outcome) -> str:
 def where(outcome: Outcome) -> str:
     """Device, versions, and the memory cap where one was set."""
     caliber = outcome.facts.caliber
-    parts = [outcome.facts.device_name, f"torch {caliber['torch']}" if caliber else ""]
+    parts = [outcome.facts.device_name]
+    parts.append(f"torch {caliber['torch']}" if caliber.get("torch") else "")
     parts.append(f"CUDA {caliber['cuda']}" if caliber.get("cuda") else "")
-    parts.append(f"{size(outcome.memory_cap)} for a step at most" if outcome.memory_cap else "")
+    cap = outcome.memory_cap
+    parts.append("" if cap is None else f"{size(cap)} for a step at most")
     return ", ".join(part for part in parts if part)
 
 

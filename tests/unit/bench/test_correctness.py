@@ -1,5 +1,7 @@
 """``check``: right candidates pass, wrong ones fail, and the numbers say why."""
 
+import copy
+
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 -- its usual name
@@ -112,6 +114,14 @@ def test_complex_numbers_have_a_reference_of_twice_their_bits():
     assert single.cases[0].agreements[0].error > 0
     assert {each.name for each in single.cases[0].agreements} >= {"grad of input 1"}
     assert (double.precision, double.passed) == ("float64", False)
+
+
+def test_a_module_with_complex_parameters_has_a_reference_of_twice_their_bits():
+    own = torch.nn.Linear(6, 6, dtype=torch.complex64)
+    found = check(own, copy.deepcopy(own), Z)  # warnings are errors: nothing complex is made real
+
+    assert found.passed
+    assert found.cases[0].agreements[0].error > 0
 
 
 def test_a_wrong_layout_is_told_from_the_right_ones():

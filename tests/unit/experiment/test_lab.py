@@ -115,3 +115,13 @@ def test_what_was_kept_alone_is_compared_with_what_comes_next(device):
     found = device.trial((("tf32", "small"),), configuration)
 
     assert found.ratio.estimate == pytest.approx(9 / 8)
+
+
+@pytest.mark.parametrize(
+    ("cap", "memory", "held_to"), [(7, 100, 7), (0, 100, 0), (None, 100, 90), (None, None, None)]
+)
+def test_a_process_of_a_cpu_is_held_to_the_cap_that_was_asked_for(tmp_path, cap, memory, held_to):
+    lab = Device(tmp_path)
+    lab.known = Facts(memory_bytes=memory)
+
+    assert lab._host_cap(cap) == held_to

@@ -176,6 +176,14 @@ def test_a_memory_cap_is_told_and_verified_with(outcome):
     assert command.make_context("tune", typed).params["memory_cap"] == 4
     assert json.loads(encode(capped))["memory_cap_bytes"] == 4 << 30
     assert "cap" not in tune.verify(outcome)[0]
+    assert tune.where(replace(outcome, memory_cap=0)).endswith("for a step at most")
+
+
+def test_a_caliber_without_versions_names_the_device(outcome):
+    """The inputs of a program may not be told; its device and its batch are."""
+    facts = replace(outcome.facts, caliber={"batch": 8, "device": "NVIDIA H200"})
+
+    assert tune.where(replace(outcome, facts=facts)) == "NVIDIA H200"
 
 
 def test_a_journal_of_two_runs_is_one_path(tmp_path):

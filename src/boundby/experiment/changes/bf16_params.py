@@ -19,9 +19,12 @@ def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
 
 
 def follows_autocast(facts: Facts, configuration: Configuration) -> bool:
-    """Whether bfloat16 is in force, by casts of float32 parameters."""
+    """Whether bfloat16 is in force, by casts of float32 parameters; complex ones have no such."""
     own = facts.computes == "bfloat16" and "float32" in facts.dtypes
-    taken = any(value_of(configuration, name) for name in ("bf16-params", "bf16-weights"))
+    is_complex = any(each.startswith("complex") for each in facts.dtypes)
+    taken = is_complex or any(
+        value_of(configuration, name) for name in ("bf16-params", "bf16-weights")
+    )
     return not taken and (own or value_of(configuration, "bf16") == "autocast")
 
 

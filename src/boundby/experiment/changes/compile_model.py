@@ -96,7 +96,7 @@ CHANGE = Change(
     prior=lambda _, value: PRIOR[value],
     apply=apply,
     outside=outside,
-    slow_start=lambda value: SLOW_S[value],
+    slow_start=lambda value: SLOW_S.get(value, 0.0),
     saves=lambda value: SAVES.get(value, SAVES["default"]),
     patch=patch,
 )
