@@ -137,7 +137,8 @@ def test_options_that_the_script_took_are_not_told(monkeypatch, capsys):
 
 def test_a_class_that_is_not_there_is_told_as_it_was_typed(boundby, tmp_path):
     missing = boundby("tune", f"{WORKLOADS}:Nope", "--journal", tmp_path / "a")
-    bare = boundby("tune", f"{Path(__file__).with_name('conftest.py')}:Nope", cwd=tmp_path)
+    (tmp_path / "bare.py").write_text("def train(): ...\n", "utf-8")
+    bare = boundby("tune", "bare.py:Nope", cwd=tmp_path)
 
     assert (missing.returncode, bare.returncode) == (2, 2)
     assert f"{WORKLOADS}:Nope: no 'Nope' in {WORKLOADS}\n" in missing.stderr

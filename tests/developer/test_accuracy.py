@@ -312,6 +312,7 @@ def journal(folder, *trials):
         "kind": "trial", "value": "high", "configuration": [], "peak_bytes": 1, "correct": True,
         "failure": None, "why": "", "ratio": None, "diagnosis": None, "seconds": 1.0,
         "caliber": {"device": "NVIDIA H200", "torch": "2.11"}, "predicted_by": "replay",
+        "gate": None, "first_s": 3.0,
     }  # fmt: skip
     first = {"kind": "baseline", "change": "baseline", "decision": "baseline", "predicted_ms": None}
     lines = [
