@@ -58,8 +58,8 @@ class Tape:
     def guard(self) -> bool:
         """Leave a file that was cut short, as by a program that tidies up: a map of it kills.
 
-        Called at each step mark, not at each row: it takes a microsecond or two. A program may have
-        closed every file and opened its own under our number.
+        Called at each step mark, not at each row: it is a system call. A program may have closed
+        every file and opened its own under our number.
 
         Returns:
             Whether it was cut since the last call.

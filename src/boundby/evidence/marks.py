@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -21,6 +20,7 @@ from boundby.evidence.updates import find_update
 from boundby.intervals import Ints
 from boundby.read.recording import NONE, Device
 from boundby.replay.marks import NO_GROUP, Marks
+from boundby.roofline.dtypes import kernel_dtype
 from boundby.roofline.families import Family, classify_kernels
 from boundby.roofline.kernels import KernelRoofs
 from boundby.roofline.patterns.attention import fused_ns
@@ -31,8 +31,6 @@ Floats = npt.NDArray[np.float64]
 _T = TypeVar("_T", bound=np.generic)
 
 REDUCING = (Family.REDUCTION, Family.SOFTMAX, Family.NORM)
-IN_FP32 = re.compile(r"(?i)_f32(?![0-9a-z])|f32f32|<float")
-"""In the names of fused attention: those of CUTLASS are ``fmha_cutlassF_f32_aligned``."""
 RESIDENT_THREADS = 2048
 """Threads a multiprocessor of NVIDIA's data-centre chips holds at once (CUDA programming guide,
 compute capability 7.0 to 10.0: 2,048)."""
@@ -67,7 +65,10 @@ def mark_launches(launched: Launched, roofs: KernelRoofs, device: Device | None)
         convolution=flags(family == Family.CONVOLUTION),
         fp32=flags(product & _named(launched, lambda name: width(name) == "fp32")),
         tf32=flags(product & _named(launched, lambda name: width(name) == "tf32")),
-        fused_fp32=flags((family == Family.ATTENTION) & _named(launched, IN_FP32.search)),
+        fused_fp32=flags(
+            (family == Family.ATTENTION)
+            & _named(launched, lambda name: kernel_dtype(name) == "float32")
+        ),
         half=flags(product & _named(launched, lambda name: width(name) == "half")),
         cast=flags(is_cast(launched)),
         attention=_groups(launched, count, by_hand(launched)[1]),
@@ -109,7 +110,7 @@ def _spread(launched: Launched, values: npt.NDArray[_T], into: npt.NDArray[_T]) 
     return into
 
 
-def _named(launched: Launched, test: Callable[[str], object]) -> Bools:
+def _named(launched: Launched, test: Callable[[str], bool]) -> Bools:
     """bool[m]: launches of a kernel whose name passes a test; each name is tested once."""
     used = distinct(launched.name)
     passed = used[np.array([test(launched.names[name]) for name in used.tolist()], dtype=np.bool_)]

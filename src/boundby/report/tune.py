@@ -85,7 +85,7 @@ def spent(outcome: Outcome) -> str:
     """Trials and minutes of the run; of all runs too where the journal holds several."""
     trials = sum(each["kind"] == "trial" for each in outcome.run)
     said = f"{plural(trials, 'trial')} in {outcome.seconds / 60:.1f} minutes"
-    if outcome.runs < 2:  # noqa: PLR2004 -- one run is all of it
+    if outcome.runs <= 1:
         return said
     every = sum(each["kind"] == "trial" for each in outcome.records)
     minutes = (outcome.earlier_s + outcome.seconds) / 60
