@@ -52,7 +52,9 @@ JOBS = {
     "tune-inference": _tune("inference"),
     "tune-convnet": _tune("convnet"),
     "tune-host": _tune("host"),
+    "tune-readbacks": _tune("readbacks"),
     "tune-no-grad": _tune("no-grad"),
+    "tune-fp16": _tune("fp16"),
     "tune-script": _tune("script"),
 }
 

@@ -5,14 +5,15 @@
     python -m gpu.tune_case $OUT --case capped --minutes 8
 
 Each call goes on where the last one stopped: OUT/CASE.jsonl is the journal, OUT/CASE.json the
-report. To go on with a fresh OUT, give the folder of the earlier one: ``--from FOLDER``. Prints a
-short table last.
+report, OUT/recordings what was diagnosed. To go on with a fresh OUT, give the folder of the earlier
+one: ``--from FOLDER``. Prints a short table last.
 """
 # ruff: noqa: T201 (a script)
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,11 @@ larger ones is worth less than computing activations twice."""
 
 @dataclass(frozen=True)
 class Case:
-    """What is tuned, with its arguments, and the options of ``boundby tune``."""
+    """What is tuned, with its arguments and environment, and the options of ``boundby tune``."""
 
     target: tuple[str, ...]
     options: tuple[str, ...] = ALLOW
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 HOST_CHANGES = (
@@ -51,13 +53,20 @@ CASES = {
     "inference": Case(("examples/small_inference/workload.py:Workload",), NUMERICS),
     "convnet": Case(("examples/convnet/workload.py:Workload",)),
     "host": Case(("examples/slow_host/workload.py:Workload",), ("--only", HOST_CHANGES)),
+    "readbacks": Case(
+        ("examples/slow_host/workload.py:Workload",),
+        ("--only", "loader-workers,fewer-readbacks"),
+        {"WIDTH": "4096", "SIDE": "16"},
+    ),
     "no-grad": Case(
         ("examples/small_inference/workload.py:Workload",), ("--only", "inference-mode")
     ),
+    "fp16": Case((f"{FILE}:Workload",), (*NUMERICS, "--only", "fp16")),
     "script": Case(("tests/programs/transformer.py", "--seconds", "600"), NUMERICS),
 }
 """The start at batch 8 in float32, the launch-bound one in bf16, one with little memory; a small
-request at a time, and convolutions; changes that those do not ask for; and an unchanged script."""
+request at a time, and convolutions; changes that those do not ask for, once with layers so wide
+that a loss read in every step costs; and an unchanged script."""
 GOALS = {"fp32": 2600.0}
 """Samples a second on an H200, with float32 weights or masters."""
 JOURNAL = "journal.jsonl"
@@ -73,6 +82,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=8.0)
     parser.add_argument("--from", dest="earlier", type=Path)
     parser.add_argument("--steps", default="12")
+    parser.add_argument("--skip", default="", help="changes that are left for another call")
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     kept = asked.out / f"{asked.case}.jsonl"
@@ -93,21 +103,34 @@ def tune(asked: argparse.Namespace, kept: Path, folder: Path) -> int:
     case = CASES[asked.case]
     command = [sys.executable, "-m", "boundby", "tune", *case.options, "--json", "-v"]
     command += ["--journal", str(folder), "--steps", asked.steps]
+    command += ["--skip", asked.skip] if asked.skip else []
     command += ["--minutes", str(max(asked.minutes - SPARE_S / 60, 0.5)), *case.target]
     path = f"{ROOT / 'src'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
-    environment = {**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)}
+    environment = {**os.environ, **case.environment, "PYTHONPATH": path.rstrip(os.pathsep)}
     began = time.monotonic()
     with report.open("w", encoding="utf-8") as file:
         done = subprocess.run(command, cwd=ROOT, env=environment, stdout=file, check=False)  # noqa: S603 -- ours
     print(f"{time.monotonic() - began:.0f} s, exit code {done.returncode}", file=sys.stderr)
     if journal.exists():
         shutil.copyfile(journal, kept)
-    for said in sorted((folder / "processes").glob("*/stderr.txt")):
+    bring_back(folder / "processes", asked.out, asked.case)
+    return done.returncode
+
+
+def bring_back(processes: Path, out: Path, case: str) -> None:
+    """What each process printed, and the recordings that were diagnosed, packed."""
+    for said in sorted(processes.glob("*/stderr.txt")):
         if said.stat().st_size:
-            target = asked.out / "stderr" / f"{asked.case}-{said.parent.name}.txt"
+            target = out / "stderr" / f"{case}-{said.parent.name}.txt"
             target.parent.mkdir(exist_ok=True)
             shutil.copyfile(said, target)
-    return done.returncode
+    for recording in sorted(processes.glob("*/**/trace*.json*")):
+        name = recording.relative_to(processes).parts[0]
+        target = out / "recordings" / f"{case}-{name}.json.gz"
+        target.parent.mkdir(exist_ok=True)
+        plain = gzip.open if recording.suffix == ".gz" else open
+        with plain(recording, "rb") as source, gzip.open(target, "wb", 6) as packed:
+            shutil.copyfileobj(source, packed)
 
 
 def table(journal: Path, goal: float | None) -> str:

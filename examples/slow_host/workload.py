@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 
 WIDTH = int(os.environ.get("WIDTH", "512"))
 SIDE = int(os.environ.get("SIDE", "64"))
-LAYERS, SAMPLES = 8, 512
+LAYERS, SAMPLES = 8, 8192
 
 
 class HandNorm(nn.Module):

@@ -9,7 +9,6 @@ from statistics import median
 
 from boundby.experiment.ending import read_outcome
 from boundby.experiment.outcome import Outcome
-from boundby.report.tune import measured_for_today
 from boundby.report.tune_path import title
 from tools.accuracy.markdown import milliseconds, percent, table
 
@@ -28,8 +27,8 @@ HEADS = (
 
 ABOUT = """\
 Every trial of the journals in `examples` that had a prediction and gave a number. Both are a step
-with the samples it had before the trial. A replay predicts; a guess only orders trials, and is not
-meant to be right.
+with the samples it had before the trial; measured is that step times what both took in turns. A
+replay predicts; a guess only orders trials, and is not meant to be right.
 """
 
 
@@ -65,7 +64,7 @@ def _of(file: Path, folder: Path) -> Iterator[Tried]:
     outcome = read_outcome(file)
     program = " ".join(file.relative_to(folder).parts[:1])
     for record in outcome.story:
-        measured = measured_for_today(record, outcome)
+        measured = outcome.measured(record)
         if record["predicted_ms"] and measured:
             yield Tried(
                 program,

@@ -81,6 +81,7 @@ TABLES = {
     "tuned": kept_of(tuned.BLOCKS),
     "tuned_capped": kept_of(tuned.CAPPED),
     "tuned_convnet": kept_of(tuned.CONVNET),
+    "tuned_host": kept_of(tuned.HOST),
     "tuned_inference": kept_of(tuned.INFERENCE),
     "tuning": tuning,
 }

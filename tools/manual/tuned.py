@@ -7,7 +7,6 @@ from pathlib import Path
 from boundby.experiment.ending import read_outcome
 from boundby.experiment.outcome import Record
 from boundby.report import numbers
-from boundby.report.tune import measured_for_today
 from boundby.report.tune_path import size, title
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -15,11 +14,15 @@ BLOCKS = EXAMPLES / "transformer_block" / "h200"
 CAPPED = EXAMPLES / "transformer_block" / "h200_capped"
 INFERENCE = EXAMPLES / "small_inference" / "h200"
 CONVNET = EXAMPLES / "convnet" / "h200"
+HOST = EXAMPLES / "slow_host" / "h200"
 KEPT = ("baseline", "kept")
 NAMES = {
     "bf16": "bf16",
     "tf32": "TF32",
     "cuda-graph": "CUDA graph",
+    "fused-norm": "torch's norms",
+    "loader-workers": "loader workers",
+    "pinned-copies": "copies ahead",
     "checkpointing": "blocks checkpointed",
     "bf16-weights": "bf16 weights",
     "sdpa": "fused attention",
@@ -36,7 +39,7 @@ def rows(journal: Path) -> list[tuple[str, ...]]:
         (
             title(each),
             _predicted(each["predicted_ms"], each["predicted_by"]),
-            numbers.ms(measured_for_today(each, outcome)) if each["step_ms"] else "-",
+            numbers.ms(measured) if (measured := outcome.measured(each)) else "-",
             numbers.ms(each["step_ms"]) if each["step_ms"] else "-",
             numbers.number(each["samples_per_s"]) if each["samples_per_s"] else "-",
             size(each["peak_bytes"]),

@@ -58,6 +58,8 @@ class Change:
         patch: Code that the user would write.
         precision: Lowest element type it computes in; empty for that of the program.
         replaces: Changes that cannot be in force beside it.
+        stands_in_for: A change that goes first, where it applies and is to be tried, named as its
+            prescription is; this one is tried once that was refused, and predicted to gain as much.
         repair: What to try after a failed gate: a value, or None.
         slow_start: Seconds beyond a usual trial that a value takes, mostly to compile.
         adjust: What else of a configuration must change with it.
@@ -81,6 +83,7 @@ class Change:
     environment: Callable[[str], dict[str, str]] | None = None
     precision: str = ""
     replaces: tuple[str, ...] = ()
+    stands_in_for: str = ""
     repair: Callable[[str, Gate], str | None] | None = None
     slow_start: Callable[[str], float] | None = None
     adjust: Callable[[Configuration], Configuration] | None = None

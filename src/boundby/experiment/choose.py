@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from boundby.experiment.change import Change
-from boundby.experiment.changes import CHANGES, sdpa
+from boundby.experiment.changes import BY_ID, CHANGES, sdpa
 from boundby.experiment.predict import Prediction, predict
 from boundby.experiment.settings import Settings
 from boundby.experiment.values import (
@@ -27,6 +27,8 @@ PAYS = 0.02
 """Predicted to gain less, a change is not tried (as in the ladder of a diagnosis)."""
 AGAIN = 0.5
 """A change that was right but no faster counts half once something else was kept."""
+BROKEN = ("rejected", "failed")
+"""Decisions after which another way to apply the same change, or its stand-in, may be tried."""
 MOST_TRIES = 3
 """Of one value: the second and third follow something that was kept since."""
 
@@ -103,6 +105,8 @@ def picks(state: State, settings: Settings) -> Iterator[Pick]:
     for change in CHANGES:
         if not _is_wanted(change, settings) or not change.fits(state.facts):
             continue
+        if not _is_its_turn(change, state, settings):
+            continue
         for value, weight in _open_values(change, state):
             found = predict(change, value, state.facts, state.diagnosed, state.step_ms)
             if found is not None and found.gain * weight >= PAYS:
@@ -156,6 +160,18 @@ def _is_wanted(change: Change, settings: Settings) -> bool:
     if change.id in settings.skip or (settings.only and change.id not in settings.only):
         return False
     return not change.allow or change.allow in settings.allow
+
+
+def _is_its_turn(change: Change, state: State, settings: Settings) -> bool:
+    """Whether the change that a change stands in for was refused, or is none here."""
+    if not change.stands_in_for:
+        return True
+    other = BY_ID[change.stands_in_for]
+    if not _is_wanted(other, settings) or not other.values(state.facts, state.best):
+        return True
+    return any(
+        name == other.id and each.decision in BROKEN for (name, _), each in state.tried.items()
+    )
 
 
 def _open_values(change: Change, state: State) -> Iterator[tuple[str, float]]:

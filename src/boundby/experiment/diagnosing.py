@@ -45,7 +45,7 @@ def diagnose_run(folder: Path) -> Diagnosed:
 
 def summary_of(diagnosis: Diagnosis) -> Diagnosed:
     """Verdict and predictions of a diagnosis."""
-    verdict = diagnosis.verdict
+    verdict, unprofiled = diagnosis.verdict, diagnosis.steps.unprofiled_ms
     return Diagnosed(
         verdict=verdict.name,
         cause=verdict.cause,
@@ -58,4 +58,5 @@ def summary_of(diagnosis: Diagnosis) -> Diagnosed:
             if p.pays and p.low is not None and p.high is not None
         },
         idle=tuple(p.id for p in diagnosis.prescriptions if not p.pays),
+        step_ms=None if unprofiled is None else unprofiled.estimate,
     )

@@ -106,15 +106,35 @@ class Outcome:
 
         A repair may bring another attention kernel, a search of checkpointing a batch size.
         """
-        best: Configuration = ()
+        before = self.before(trial)
+        best = pairs_of(before) if before else ()
+        return tuple(
+            pair for pair in pairs_of(trial) if pair not in best and pair[0] != trial["change"]
+        )
+
+    def before(self, trial: Record) -> Record | None:
+        """The record of the best before a trial."""
+        best = None
         for each in self.records:
             if each is trial:
                 break
             if each["decision"] in (BASELINE, "kept"):
-                best = pairs_of(each)
-        return tuple(
-            pair for pair in pairs_of(trial) if pair not in best and pair[0] != trial["change"]
-        )
+                best = each
+        return best
+
+    def measured(self, trial: Record) -> float | None:
+        """Step time after a trial's change, ms, for the samples that the step had before it.
+
+        The step before it, times what both took in turns: the same step alone, minutes later, may
+        be another on a machine that changes its speed. Where they were not held against each other
+        it is the step of the trial.
+        """
+        before, step, samples = self.before(trial), trial["step_ms"], trial["samples"]
+        if before is None or before["step_ms"] is None or step is None:
+            return None
+        if trial["ratio"]:
+            return float(before["step_ms"] * trial["ratio"]["estimate"])
+        return float(step * before["samples"] / samples if before["samples"] and samples else step)
 
 
 def pairs_of(record: Record) -> Configuration:

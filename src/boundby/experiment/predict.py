@@ -38,13 +38,27 @@ def predict(
     change: Change, value: str, facts: Facts, now: Diagnosed, step_ms: float
 ) -> Prediction | None:
     """What a change would gain now; None where the replay says that it does not pay."""
-    if change.prescription in now.idle:
+    name = _prescription(change, now)
+    if name in now.idle:
         return None
-    replayed = now.predicted.get(change.prescription)
+    replayed = now.predicted.get(name)
     if replayed is not None:
-        reach = now.ranges.get(change.prescription)
-        return Prediction(1.0 - replayed / step_ms, "replay", reach)
+        before = now.step_ms or step_ms
+        reach = now.ranges.get(name)
+        return Prediction(1.0 - replayed / before, "replay", reach and _on(reach, step_ms / before))
     return Prediction(_guess(change, value, facts, now), "guess")
+
+
+def _prescription(change: Change, now: Diagnosed) -> str:
+    """Its own; that of the change it stands in for where the diagnosis knows no other."""
+    own, other = change.prescription, change.stands_in_for
+    is_told = own in now.predicted or own in now.idle
+    return other if other and not is_told else own
+
+
+def _on(reach: tuple[float, float], speed: float) -> tuple[float, float]:
+    """A range of steps at the speed of the trials: the recording was made in another process."""
+    return reach[0] * speed, reach[1] * speed
 
 
 def _guess(change: Change, value: str, facts: Facts, now: Diagnosed) -> float:

@@ -252,7 +252,7 @@ def run_script(request: Request, commands: Commands, began: float) -> Answer | N
     """Run a script to its end, or to the last request.
 
     Returns:
-        What is missing, where it ended by itself; None where nothing was asked of it.
+        What is missing, where it ended by itself; None where nothing is, or it was told to stop.
     """
     session = ScriptSession(request, commands, began)
     session.install()
@@ -262,6 +262,8 @@ def run_script(request: Request, commands: Commands, began: float) -> Answer | N
     try:
         runpy.run_path(str(path), run_name="__main__")
     except SystemExit as error:
-        if session.is_stopped or error.code not in (None, 0):
+        if session.is_stopped:
+            return None
+        if error.code not in (None, 0):
             raise
     return None if request.observed else session.unanswered()

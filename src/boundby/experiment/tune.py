@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from boundby.experiment.batch import Search, search
-from boundby.experiment.choose import Pick, State, Tried, repaired
+from boundby.experiment.choose import BROKEN, Pick, State, Tried, repaired
 from boundby.experiment.deciding import decide
 from boundby.experiment.ending import Budget, conclude
 from boundby.experiment.journal import Journal
@@ -24,9 +24,6 @@ from boundby.experiment.values import BATCH, Configuration, Decision, Trial, wit
 
 WITH_BATCH = (BATCH, "checkpointing")
 """Changes that are tried together with the batch size that they make possible."""
-
-BROKEN = ("rejected", "failed")
-"""Decisions after which another way to apply the same change may be tried."""
 
 Say = Callable[[str], None]
 

@@ -207,6 +207,8 @@ class Diagnosed:
             an estimate.
         ranges: Lowest and highest of those steps, where there is an estimate.
         idle: Prescriptions that would gain less than 2% now.
+        step_ms: The step that they were predicted from, which the host of another process may
+            make longer or shorter; None where unknown.
     """
 
     verdict: str = "undecided"
@@ -216,6 +218,7 @@ class Diagnosed:
     predicted: dict[str, float | None] = field(default_factory=dict)
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
     idle: tuple[str, ...] = ()
+    step_ms: float | None = None
 
 
 def value_of(configuration: Configuration, change: str) -> str | None:

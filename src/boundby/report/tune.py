@@ -127,22 +127,26 @@ def where(outcome: Outcome) -> str:
 def predictions(outcome: Outcome) -> list[str]:
     """Predicted and measured step time of every trial that has both, per sample of today."""
     return [
-        f"{title(each)}: {_predicted(each)}, "
-        f"measured {numbers.ms(measured_for_today(each, outcome))}"
+        f"{title(each)}: {_predicted(each)}, measured {numbers.ms(outcome.measured(each))}"
         for each in both(outcome)
     ]
 
 
-def for_samples(outcome: Outcome) -> str:
-    """Of how many samples predicted and measured steps are; empty where no trial changed that."""
-    is_other = any(each["samples"] != samples_before(each, outcome) for each in both(outcome))
-    return "both for the samples that a step had before the change" if is_other else ""
+def about_predictions(outcome: Outcome) -> str:
+    """What both figures are of; empty where there are none."""
+    every = both(outcome)
+    if not every:
+        return ""
+    pairs = [(each, outcome.before(each)) for each in every]
+    if any(before and each["samples"] != before["samples"] for each, before in pairs):
+        return "both for the samples that a step had before the change; measured in turns with it"
+    return "measured in turns with the step before the change"
 
 
 def both(outcome: Outcome) -> list[Record]:
     """Trials with a prediction and a measurement."""
     trials = (each for each in outcome.story if each["kind"] == "trial")
-    return [each for each in trials if each["predicted_ms"] and each["step_ms"]]
+    return [each for each in trials if each["predicted_ms"] and outcome.measured(each)]
 
 
 def reasons(outcome: Outcome) -> list[str]:
@@ -167,24 +171,6 @@ def _predicted(record: Record) -> str:
     return f"{numbers.ms(record['predicted_ms'])}{between} by {record['predicted_by']}"
 
 
-def measured_for_today(record: Record, outcome: Outcome) -> float | None:
-    """Step time for the samples that the step had before the trial."""
-    before = samples_before(record, outcome)
-    step, samples = record["step_ms"], record["samples"]
-    return step * before / samples if step and before and samples else step
-
-
-def samples_before(record: Record, outcome: Outcome) -> int | None:
-    """Samples that a step had before a trial."""
-    before: int | None = outcome.baseline["samples"]
-    for each in outcome.story:
-        if each is record:
-            break
-        if each["decision"] == "kept":
-            before = each["samples"]
-    return before
-
-
 def notes(outcome: Outcome) -> list[str]:
     """What the reader should know of the journal and of the machine."""
     several = (
@@ -207,7 +193,7 @@ def _head(outcome: Outcome, width: int) -> list[Line]:
 
 
 def _predictions(outcome: Outcome, width: int) -> list[Line]:
-    rows = paragraph(for_samples(outcome), width, "dim")
+    rows = paragraph(about_predictions(outcome), width, "dim")
     return rows + [row for text in predictions(outcome) for row in paragraph(text, width)]
 
 

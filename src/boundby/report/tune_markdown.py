@@ -24,7 +24,7 @@ def render(outcome: Outcome) -> str:
     lines += ["## Path", "", *_table(PATH_HEADS, _path(outcome)), ""]
     for name, about, items in (
         ("Why", "", tune.reasons(outcome)),
-        ("Predicted and measured", tune.for_samples(outcome), tune.predictions(outcome)),
+        ("Predicted and measured", tune.about_predictions(outcome), tune.predictions(outcome)),
         ("Gates", "", tune.gate_findings(outcome)),
         ("Notes", "", tune.notes(outcome)),
     ):

@@ -434,3 +434,5 @@ def test_every_change_carries_out_a_prescription_and_answers_what_it_saves():
         assert change.prescription in known
         assert set(change.answers.saves) <= saved
         assert BY_ID[change.id] is change
+        other = change.stands_in_for
+        assert not other or BY_ID[other].prescription == other

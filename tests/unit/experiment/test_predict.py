@@ -55,6 +55,51 @@ def test_a_replayed_step_is_a_gain():
     assert gain("sdpa", "default", now) == (0.2, "replay")
 
 
+def test_a_replayed_step_is_a_share_of_the_step_it_was_recorded_from():
+    """Another process, another speed of the host: 8 of 16 ms is a half, whatever a trial took."""
+    now = Diagnosed(
+        "launch-bound", predicted={"sdpa": 8.0}, ranges={"sdpa": (6.0, 12.0)}, step_ms=16.0
+    )
+    found = predict(BY_ID["sdpa"], "default", CUDA, now, 10.0)
+
+    assert found.gain == pytest.approx(0.5)
+    assert found.reach == pytest.approx((3.75, 7.5))
+
+
+def test_a_stand_in_gains_what_the_change_gains_that_it_stands_in_for():
+    said = Diagnosed("compute-bound", predicted={"bf16": 6.0})
+    own = Diagnosed("compute-bound", predicted={"bf16": 6.0, "fp16": 7.0})
+
+    assert gain("fp16", "autocast", said) == (0.4, "replay")
+    assert gain("fp16", "autocast", own) == (0.3, "replay")
+    assert gain("fp16", "autocast", Diagnosed("launch-bound", idle=("bf16",))) is None
+
+
+def test_a_diagnosis_tells_the_step_that_it_predicts_from():
+    now = diagnose_trace(str(REAL / "gnn_like_many_small.json.gz"), 5.0, 4.9)
+
+    assert now.step_ms == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(
+    ("processors", "now", "values"),
+    [
+        (16, None, ("4",)),
+        (16, "4", ("8",)),
+        (16, "8", ("15",)),
+        (16, "15", ()),
+        (5, "4", ()),
+        (3, None, ("2",)),
+        (1, None, ()),
+    ],
+)
+def test_workers_are_doubled_while_processors_are_left(processors, now, values):
+    facts = replace(CUDA, offers=("loader",), processors=processors)
+    configuration = (("loader-workers", now),) if now else ()
+
+    assert BY_ID["loader-workers"].values(facts, configuration) == values
+
+
 def test_what_the_replay_calls_idle_has_no_prediction():
     assert gain("sdpa", "default", Diagnosed("launch-bound", idle=("sdpa",))) is None
 
@@ -132,7 +177,8 @@ def test_a_graph_takes_the_graphs_out_of_compiled_code():
         ("bf16-weights", (("bf16", "autocast"),), ()),
         ("bf16-params", (("bf16", "autocast"),), ("fp32-masters",)),
         ("bf16", (("bf16-params", "fp32-masters"),), ()),
-        ("fp16", (), ()),
+        ("fp16", (), ("autocast",)),
+        ("fp16", (("bf16", "autocast,fp32=head"),), ()),
         ("foreach-optimizer", (), ()),
         ("fused-optimizer", (), ("true",)),
         ("thread-limit", (), ()),

@@ -89,6 +89,7 @@ def test_a_script_is_changed_from_outside_and_measured_where_it_waits(tmp_path):
     with pytest.raises(TrialError) as caught:
         changed.ask("measure", ENOUGH_S, steps=1000)
 
+    assert "SystemExit" not in (tmp_path / "plain" / "stderr.txt").read_text("utf-8")
     assert (facts["kind"], facts["optimizer"], facts["batch"]) == ("script", "AdamW", None)
     assert facts["caliber"]["torch"]
     assert facts["thread_limit"] == 1

@@ -10,7 +10,7 @@ from boundby.experiment.outcome import path_points
 from boundby.experiment.questions import questions
 from boundby.experiment.values import Diagnosed, Gate, Trial
 from boundby.report.tune import gate_findings, predictions
-from tuning import BASELINE_MS, WRONG, FakeLab, run, trials
+from tuning import BASELINE_MS, CUDA, WRONG, FakeLab, run, trials
 
 BOTH = ("batch", "numerics")
 
@@ -133,6 +133,50 @@ def test_a_module_whose_gradient_fails_in_bf16_is_tried_in_float32(tmp_path):
         ("bf16=autocast", "rejected"),
         ("bf16=autocast,fp32=head", "kept"),
     ]
+
+
+@pytest.mark.parametrize("repaired", ["rejected", "kept"])
+def test_fp16_stands_in_where_bf16_is_not_right(tmp_path, repaired):
+    outcomes = {"bf16=autocast": WRONG}
+    if repaired == "rejected":
+        outcomes["bf16=autocast,fp32=head"] = WRONG
+    lab = FakeLab({"bf16": 1.5, "fp16": 1.5}, outcomes)
+    found = trials(run(lab, tmp_path, only=("bf16", "fp16"), allow=BOTH))
+    by_bf16 = [("bf16=autocast", "rejected"), ("bf16=autocast,fp32=head", repaired)]
+
+    assert found[:2] == by_bf16
+    assert found[2:] == ([("fp16=autocast", "kept")] if repaired == "rejected" else [])
+
+
+@pytest.mark.parametrize(
+    ("facts", "asked", "tried"),
+    [
+        (CUDA, ("bf16", "fp16"), ["bf16=autocast"]),
+        (CUDA, ("fp16",), ["fp16=autocast"]),
+        (replace(CUDA, capability=7.5), ("bf16", "fp16"), ["fp16=autocast"]),
+        (replace(CUDA, capability=6.0), ("bf16", "fp16"), []),
+    ],
+)
+def test_bf16_goes_before_fp16_where_there_is_such(tmp_path, facts, asked, tried):
+    found = trials(run(FakeLab(facts=facts), tmp_path, only=asked, allow=BOTH))
+
+    assert [name for name, _ in found] == tried
+
+
+def test_what_was_measured_is_the_step_before_times_what_both_took_in_turns(tmp_path):
+    """The machine is slower in the trial: its step alone would hide the gain."""
+
+    class Lab(FakeLab):
+        def trial(self, configuration, best):
+            found = super().trial(configuration, best)
+            return replace(found, step_ms=found.step_ms * 3) if configuration else found
+
+    outcome = run(Lab({"sdpa": 2.0}), tmp_path, only=("sdpa",))
+    record = outcome.records[1]
+
+    assert record["step_ms"] == pytest.approx(48.0)
+    assert outcome.measured(record) == pytest.approx(16.0)
+    assert predictions(outcome) == ["sdpa default: 27.2 ms by guess, measured 16.0 ms"]
 
 
 def test_a_program_that_takes_no_other_size_is_told_with_the_reason(tmp_path):

@@ -250,14 +250,14 @@ def test_a_trial_that_the_minutes_cut_is_no_finding_of_a_gate(tmp_path):
 
 def test_predictions_tell_their_samples_where_a_batch_changed(outcome, tmp_path):
     nothing = run(FakeLab(), tmp_path / "nothing", only=("sdpa",))
-    said = "both for the samples that a step had before the change"
+    said = "both for the samples that a step had before the change; measured in turns with it"
 
-    assert f"\npredicted  {said}\n" in tune.render(outcome, Look())
+    assert f"\npredicted  {said}\n" in tune.render(outcome, Look(width=120))
     assert f"## Predicted and measured\n\n{said.capitalize()}.\n\n- larger-batch 32" in (
         tune_markdown.render(outcome)
     )
-    assert tune.for_samples(nothing) == ""
-    assert "\npredicted  sdpa default" in tune.render(nothing, Look())
+    alike = "measured in turns with the step before the change"
+    assert f"\npredicted  {alike}\n           sdpa default" in tune.render(nothing, Look())
 
 
 @pytest.mark.parametrize("width", [60, 80, 90, 100, 120])

@@ -1,4 +1,4 @@
-"""float16 autocast with a scaled loss, for devices without bfloat16."""
+"""float16 autocast with a scaled loss: where there is no bfloat16, or where it was not right."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from boundby.prescribe.rule import Risk
 if TYPE_CHECKING:
     from boundby.experiment.build import Build
 
-VOLTA, AMPERE = 7.0, 8.0
+VOLTA = 7.0
 LOWER = ("bf16", "bf16-params", "bf16-weights")
 
 
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
-    """Where bfloat16 is no choice."""
-    able = facts.capability is not None and VOLTA <= facts.capability < AMPERE
+    """Autocast, on a device whose matrix units take float16."""
+    able = facts.capability is not None and facts.capability >= VOLTA
     lower = any(value_of(configuration, name) for name in LOWER)
     return ("autocast",) if able and not lower and facts.is_wide else ()
 
@@ -55,5 +55,6 @@ CHANGE = Change(
     apply=apply,
     precision="float16",
     replaces=LOWER,
+    stands_in_for="bf16",
     patch=lambda _: PATCH,
 )

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from boundby.experiment.change import Answers, Change
-from boundby.experiment.values import Configuration, Facts
+from boundby.experiment.values import Configuration, Facts, value_of
 
 if TYPE_CHECKING:
     from boundby.experiment.build import Build
     from boundby.experiment.outside import Outside
 
-MOST = 4
+FIRST = 4
 
 
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
-    """A loader, and processors for its workers."""
-    del configuration
-    count = min(MOST, facts.processors - 1)
-    return (str(count),) if "loader" in facts.offers and count > 0 else ()
+    """A loader, and processors for its workers; twice as many once some were found to pay."""
+    now = int(value_of(configuration, "loader-workers") or 0)
+    count = min(2 * now or FIRST, facts.processors - 1)
+    return (str(count),) if "loader" in facts.offers and count > now else ()
 
 
 def options(value: str) -> dict[str, object]:
