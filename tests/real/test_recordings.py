@@ -6,6 +6,7 @@ import pytest
 
 from boundby.diagnose import Options, diagnose
 from boundby.errors import UnreadableError
+from boundby.prescribe.catalogue.loader_workers import TRAVEL_MS
 from boundby.report.document import encode
 from recordings import REAL, recording_of
 
@@ -40,6 +41,15 @@ def diagnoses():
 
 def diagnose_with(file, **known):
     return diagnose(recording_of(REAL / file), Options(**known))
+
+
+def test_a_batch_that_workers_had_ready_still_takes_about_a_millisecond_to_come():
+    """What ``loader-workers`` adds to the step without the wait for data."""
+    found = diagnose_with("unmeasured/workers_not_late.json.gz")
+    waited = next(part.ms for part in found.waterfall if part.part == "data")
+
+    assert waited == pytest.approx(TRAVEL_MS, rel=0.25)
+    assert "loader-workers" not in {change.id for change in found.prescriptions}
 
 
 @pytest.mark.parametrize("file", OURS)

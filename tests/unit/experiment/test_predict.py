@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from boundby.experiment.changes import BY_ID
+from boundby.experiment.choose import PAYS
 from boundby.experiment.diagnosing import diagnose_trace
 from boundby.experiment.predict import OFF_THE_POINT, predict
 from boundby.experiment.turns import block, precision_of
@@ -98,6 +99,15 @@ def test_workers_are_doubled_while_processors_are_left(processors, now, values):
     configuration = (("loader-workers", now),) if now else ()
 
     assert BY_ID["loader-workers"].values(facts, configuration) == values
+
+
+def test_more_workers_are_tried_only_where_these_come_late():
+    late = Diagnosed("sync-bound", predicted={"loader-workers": 5.0})
+    early = Diagnosed("launch-bound")
+
+    assert gain("loader-workers", "8", late) == (0.5, "replay")
+    assert predict(BY_ID["loader-workers"], "8", CUDA, early, 10.0).gain < PAYS
+    assert predict(BY_ID["loader-workers"], "4", CUDA, early, 10.0).gain >= PAYS
 
 
 def test_what_the_replay_calls_idle_has_no_prediction():

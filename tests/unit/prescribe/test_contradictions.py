@@ -500,6 +500,21 @@ def test_so_many_workers_that_they_keep_up():
     assert "num_workers=8," in how_of("loader-workers", few)
 
 
+@pytest.mark.parametrize(
+    ("in_process", "workers", "offline"), [(True, 3.0, 2.0), (False, 2.0, 2.0), (None, 2.0, 2.0)]
+)
+def test_a_batch_of_workers_has_to_travel_one_that_was_stored_has_not(in_process, workers, offline):
+    case = program(
+        "sync-bound", parts=LATE, loading={"in_process": in_process}, what_if={"no_data_wait": 2.0}
+    )
+    found = {change.id: change for change in prescribe(case)}
+
+    assert found["loader-workers"].predicted_ms == pytest.approx(workers)
+    assert found["loader-workers"].low <= 2.0
+    assert found["loader-workers"].high > workers - 0.01
+    assert found["offline-preprocessing"].predicted_ms == pytest.approx(offline)
+
+
 def test_without_a_replay_the_rest_of_the_step_is_what_is_left():
     assert "4 workers would keep up" in why_of("loader-workers", program("sync-bound", parts=LATE))
     nothing = program("sync-bound", parts={"data": 1.0})

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from boundby.experiment.outside import Outside
 
 FIRST = 4
+"""More are tried where a recording shows that these come late."""
 
 
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
@@ -47,7 +48,7 @@ CHANGE = Change(
         startup="yes: workers start",
     ),
     values=values,
-    prior=lambda _, __: 0.1,
+    prior=lambda _, value: 0.1 if int(value) <= FIRST else 0.01,
     apply=apply,
     outside=outside,
     patch=lambda value: f"DataLoader(..., num_workers={value}, persistent_workers=True)",
