@@ -21,8 +21,8 @@ loader = DataLoader(dataset, batch_size, num_workers=4,
 
 EDIT = "no_data_wait"
 TRAVEL_MS = 1.0
-"""What a batch takes between processes, about: with four workers that were early, 0.93 ms of waiting
-for a batch of 3 MB were left (H200 host, tests/real/unmeasured). One that loads faster than
+"""What a batch takes between processes, about: with four workers that were early, 0.93 ms of
+waiting for a batch of 3 MB were left (H200 host, tests/real/unmeasured). One that loads faster than
 that is loaded more slowly by workers."""
 
 
