@@ -178,6 +178,7 @@ def check(  # noqa: PLR0913 -- tolerances and variants, all by keyword
     trial = Trial(new, Baseline(ref, formula), rule, grads=grads, layouts=layouts, seed=seed)
     cases, notes = trial.as_given(inputs)
     notes += _lower_precision(rule.precision, lowest(precisions(ref, inputs)))
+    notes += _other_types(*(run(fn, inputs, None, seed).outputs for fn in (new, ref)))
     fresh = [redrawn(inputs, seed + FRESH_SEED), shuffled(inputs, seed + FRESH_SEED)]
     variants = [("transposed", [transposed_inputs(inputs)])] if layouts else []
     variants += [(f"batch {size}", ways) for size, ways in batches(inputs, sizes)]
@@ -231,6 +232,17 @@ def _lower_precision(new: str, ref: str) -> list[str]:
     if ORDER.index(new) >= ORDER.index(ref):
         return []
     return [f"the candidate computes in {new}, the baseline in {ref}: held to {new}"]
+
+
+def _other_types(new: dict[str, Tensor], ref: dict[str, Tensor]) -> list[str]:
+    """Outputs that come in another element type: what follows computes in it, or refuses it."""
+    pairs = [(name, new[name].dtype, ref[name].dtype) for name in ref if name in new]
+    return [
+        f"{name}: {str(now).removeprefix('torch.')}, of the baseline "
+        f"{str(was).removeprefix('torch.')}; values are compared, types are not"
+        for name, now, was in pairs
+        if now != was
+    ]
 
 
 @dataclass(frozen=True)

@@ -142,9 +142,25 @@ def test_the_candidate_is_held_to_the_lowest_precision_that_it_is_seen_in():
 
 
 def test_lower_precision_than_the_baseline_is_told():
-    (note,) = check(lambda a, b: a.bfloat16() @ b.bfloat16(), torch.mm, A, B).notes
+    note, _ = check(lambda a, b: a.bfloat16() @ b.bfloat16(), torch.mm, A, B).notes
 
     assert note == "the candidate computes in bfloat16, the baseline in float32: held to bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("new", "notes"),
+    [
+        (lambda a, b: (a @ b).double(), ("float64, of the baseline float32",)),
+        (lambda a, b: (a @ b).bfloat16().float(), ()),
+        (torch.mm, ()),
+    ],
+)
+def test_another_type_of_an_output_is_told(new, notes):
+    said = check(new, torch.mm, A, B, precision="bfloat16").notes
+
+    assert tuple(each for each in said if each.startswith("output")) == tuple(
+        f"output 0: {each}; values are compared, types are not" for each in notes
+    )
 
 
 def test_tolerances_of_elements_replace_the_rule():
