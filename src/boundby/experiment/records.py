@@ -97,6 +97,7 @@ class _Trial(msgspec.Struct):
     seconds: Time
     diagnosis: _Diagnosis | None
     predicted_range_ms: tuple[Time, Time] | None = None
+    against_ms: Step | None = None
     caliber: _Caliber | None = None
 
     def __post_init__(self) -> None:

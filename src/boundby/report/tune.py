@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from boundby.experiment.outcome import Outcome, Record, path_points
+from boundby.experiment.outcome import DRIFTED, Outcome, Record, path_points
 from boundby.experiment.questions import questions
 from boundby.report import numbers, sanitize
 from boundby.report.layout import (
@@ -143,6 +143,11 @@ def about_predictions(outcome: Outcome) -> str:
     return "measured in turns with the step before the change"
 
 
+def sentence(text: str) -> str:
+    """With a capital and a full stop; nothing stays nothing."""
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
 def both(outcome: Outcome) -> list[Record]:
     """Trials with a prediction and a measurement."""
     trials = (each for each in outcome.story if each["kind"] == "trial")
@@ -152,10 +157,21 @@ def both(outcome: Outcome) -> list[Record]:
 def reasons(outcome: Outcome) -> list[str]:
     """Why each trial was kept or reverted, or that the end of the minutes cut it."""
     return [
-        sanitize.visible(f"{named(each, outcome)}: {each['decision']}, {each['why']}")
+        sanitize.visible(f"{named(each, outcome)}: {each['decision']}, {reason(each, outcome)}")
         for each in outcome.story
         if each["decision"] in ("kept", "reverted") or each["failure"] == CUT
     ]
+
+
+def reason(record: Record, outcome: Outcome) -> str:
+    """Why a trial was decided so; with the best beside it where that took another time by then."""
+    why, before, beside = record["why"] or "", outcome.before(record), record.get("against_ms")
+    if not record["step_ms"] or not beside or before is None or not before["step_ms"]:
+        return why
+    times = beside / before["step_ms"]
+    if max(times, 1 / times) < DRIFTED:
+        return why
+    return f"{why}: {numbers.ms(record['step_ms'])} beside {numbers.ms(beside)} of the best"
 
 
 def named(record: Record, outcome: Outcome) -> str:

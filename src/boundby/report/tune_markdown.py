@@ -49,7 +49,7 @@ def _listed(name: str, about: str, items: list[str]) -> list[str]:
     """A section that is a list, with a sentence about all of it; none without items."""
     if not items:
         return []
-    said = [f"{about[0].upper()}{about[1:]}.", ""] if about else []
+    said = [tune.sentence(about), ""] if about else []
     return [f"## {name}", "", *said, *(f"- {each}" for each in items), ""]
 
 

@@ -260,6 +260,20 @@ def test_predictions_tell_their_samples_where_a_batch_changed(outcome, tmp_path)
     assert f"\npredicted  {alike}\n           sdpa default" in tune.render(nothing, Look())
 
 
+def test_a_best_that_took_another_time_by_then_is_told_beside_the_trial(outcome, tmp_path):
+    """On a machine that became faster, a reverted trial looks faster than what was kept."""
+    record = outcome.story[1]
+    before = outcome.before(record)
+    alike = {**record, "against_ms": before["step_ms"] * 1.01}
+    drifted = {**record, "against_ms": before["step_ms"] / 2}
+    whole = replace(outcome, records=tuple(drifted if e is record else e for e in outcome.records))
+    said = f"{record['why']}: {record['step_ms']:.3g} ms beside 16.0 ms of the best"
+
+    assert tune.reason(alike, replace(outcome, records=(before, alike))) == record["why"]
+    assert f"{record['change']} {record['value']}: kept, {said}" in tune.reasons(whole)
+    assert said in render_page(tune_page(whole))
+
+
 @pytest.mark.parametrize("width", [60, 80, 90, 100, 120])
 def test_the_path_fits_into_its_width(outcome, width):
     long = {**outcome.story[1], "change": "compile-model", "value": "reduce-overhead"}

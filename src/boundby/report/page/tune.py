@@ -49,7 +49,7 @@ def tune_page(outcome: Outcome) -> Page:
             "Predicted and measured",
             (_predictions(outcome),),
             short="Predicted",
-            lead="For the samples that a step had before the change.",
+            lead=tune.sentence(tune.about_predictions(outcome)),
         ),
         Panel("questions", "Five questions a change", (_answers(outcome),), short="Questions"),
         Panel("patch", "Patch", tuple(_patch(outcome))),
@@ -88,7 +88,7 @@ def _trial(record: Record, outcome: Outcome) -> Trial:
         record["step_ms"],
         record["peak_bytes"],
         "" if record["kind"] == "baseline" else record["decision"],
-        record["why"] or "",
+        tune.reason(record, outcome),
         record["samples_per_s"],
     )
 
