@@ -89,7 +89,7 @@ class ScriptSession:
         autograd.backward = watched
 
     def _before(self) -> None:
-        if self._steps == 0 and self.outside.model is not None:
+        if not self._first and self.outside.model is not None:
             self._first = {
                 f"grad of {name}": sampled(each.grad)
                 for name, each in self.outside.model.named_parameters()
@@ -150,6 +150,7 @@ class ScriptSession:
                 dtypes=tuple(sorted(dtypes)),
                 modules=tuple(sorted(modules)),
                 offers=("loader",) if self.outside.has_loader else (),
+                loader_workers=self.outside.loader_workers,
                 threads=torch().get_num_threads(),
                 processors=processors(),
                 thread_limit=thread_limit(),
