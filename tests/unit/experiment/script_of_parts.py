@@ -13,6 +13,13 @@ class Endless(IterableDataset):
             yield torch.zeros(1)
 
 
+class Noisy(TensorDataset):
+    """Samples with noise of the process that loads them."""
+
+    def __getitem__(self, index):
+        return (super().__getitem__(index)[0] + torch.randn(16),)
+
+
 class Net(nn.Module):
     """Two parts that learn at different rates."""
 
@@ -31,7 +38,7 @@ def main():
     fast = [net.body.bias, *net.head.parameters()]
     groups = [{"params": slow, "lr": 1e-4}, {"params": fast}]
     updates = torch.optim.AdamW(groups, lr=1e-3), torch.optim.SGD(judge.parameters(), lr=1e-3)
-    samples = TensorDataset(torch.randn(64, 16))
+    samples = Noisy(torch.randn(64, 16))
     unasked = DataLoader(samples, 8, True, None, None, 0)
     asked = DataLoader(samples, batch_size=8, num_workers=1)
     endless = DataLoader(Endless(), batch_size=8)

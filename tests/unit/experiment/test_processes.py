@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from boundby.experiment.gates import APART
 from boundby.experiment.journal import Journal
 from boundby.experiment.lab import ProcessLab
 from boundby.experiment.process import Process, TrialError
@@ -125,7 +126,7 @@ def test_a_script_of_parts_with_two_optimizers_and_loaders_of_its_own(tmp_path):
 
     assert (facts["optimizer"], facts["modules"]) == ("AdamW", ["Linear", "Net"])
     assert (facts["offers"], facts["loader_workers"]) == (["loader"], 1)
-    assert gate["tensors"] == 4
+    assert (gate["passed"], gate["tensors"], gate["notes"]) == (True, 0, [APART])
     printed = [(tmp_path / each / "stdout.txt").read_text("utf-8") for each in ("plain", "changed")]
     assert printed == ["[0, 1, 0] [None, None]\n", "[2, 2, 0] [True, True]\n"]
 
