@@ -46,7 +46,12 @@ class Questions:
 
 
 def questions(run: Sequence[Record]) -> tuple[Questions, ...]:
-    """Answers for every change that a run kept, in order."""
+    """Answers for every change that was kept, in order.
+
+    Args:
+        run: Every record of a journal: each change is held against the best before it, measured
+            again where another run took the journal up.
+    """
     kept = [each for each in run if each["decision"] in ("baseline", "kept")]
     pairs = pairwise(kept)
     return tuple(_answered(before, after) for before, after in pairs if after["change"] in BY_ID)
