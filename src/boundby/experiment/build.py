@@ -25,6 +25,7 @@ class Build:
         options: Keywords for the optimizer.
         around: Contexts that the forward pass runs in.
         loader: Keywords for the loader.
+        workers: How many its loader has.
         core: Attention function that was put in; None where the model has its own.
         masters: Float32 copies of the parameters, which the optimizer works on; empty for none.
         input_dtype: Element type that floating-point inputs are cast to; None for their own.
@@ -45,6 +46,7 @@ class Build:
     options: dict[str, Any] = field(default_factory=dict)
     around: list[Context] = field(default_factory=list)
     loader: dict[str, Any] = field(default_factory=dict)
+    workers: int = 0
     core: Callable[..., Any] | None = None
     masters: list[Any] = field(default_factory=list)
     input_dtype: Any = None

@@ -103,7 +103,7 @@ def choose(state: State, settings: Settings, left_s: float | None = None) -> Pic
 def picks(state: State, settings: Settings) -> Iterator[Pick]:
     """Every trial that is worth making, in the order of the catalogue."""
     for change in CHANGES:
-        if not _is_wanted(change, settings) or not change.fits(state.facts):
+        if not is_wanted(change, settings) or not change.fits(state.facts):
             continue
         if not _is_its_turn(change, state, settings):
             continue
@@ -156,7 +156,8 @@ def _with_another_core(pick: Pick, state: State) -> Pick | None:
     return replace(pick, configuration=tuple(pairs.items()))
 
 
-def _is_wanted(change: Change, settings: Settings) -> bool:
+def is_wanted(change: Change, settings: Settings) -> bool:
+    """Whether the user lets it be tried."""
     if change.id in settings.skip or (settings.only and change.id not in settings.only):
         return False
     return not change.allow or change.allow in settings.allow
@@ -167,7 +168,7 @@ def _is_its_turn(change: Change, state: State, settings: Settings) -> bool:
     if not change.stands_in_for:
         return True
     other = BY_ID[change.stands_in_for]
-    if not _is_wanted(other, settings) or not other.values(state.facts, state.best):
+    if not is_wanted(other, settings) or not other.values(state.facts, state.best):
         return True
     return any(
         name == other.id and each.decision in BROKEN for (name, _), each in state.tried.items()

@@ -15,7 +15,9 @@ def feed(build: Build, seed: int) -> Iterator[Any]:
     """Batches without end."""
     torch().manual_seed(seed)
     if hasattr(build.workload, "loader"):
-        batches = _epochs(loader_of(build.workload, build.size, **build.loader), build.size)
+        loader = loader_of(build.workload, build.size, **build.loader)
+        build.workers = getattr(loader, "num_workers", 0)
+        batches = _epochs(loader, build.size)
         copied = (_to(batch, build.device, ahead=build.prefetch) for batch in batches)
         return _ahead(batches, build.device) if _can_prefetch(build) else copied
     batch = _to(batch_of(build.workload, build.size), build.device, ahead=False)

@@ -73,7 +73,29 @@ def loader_of(workload: Any, size: int, **options: Any) -> Iterable[Any]:  # noq
     made: Iterable[Any] = workload.loader(size, **options)
     if not any(hasattr(made, name) for name in ("__iter__", "__getitem__")):
         raise refused("loader", _kind(made), "nothing to take batches from")
+    _check_options(made, options)
     return made
+
+
+def _check_options(loader: Any, options: dict[str, Any]) -> None:  # noqa: ANN401 -- any iterable
+    """Refuse a loader that is not what was asked for: its trial would be of something else.
+
+    Raises:
+        UsageError: It has other options, or workers that would each give all samples.
+    """
+    for name, value in options.items():
+        got = getattr(loader, name, value)
+        if got != value:
+            raise UsageError(
+                f"loader() has {name}={got!r} where {value!r} was asked for",
+                "pass its options on: DataLoader(..., **options)",
+            )
+    iterable = torch_module("utils.data").IterableDataset
+    if options.get("num_workers") and isinstance(getattr(loader, "dataset", None), iterable):
+        raise UsageError(
+            "the loader is of an IterableDataset, of which each worker may give all samples",
+            "let it divide them by torch.utils.data.get_worker_info(), with num_workers of its own",
+        )
 
 
 def blocks_of(workload: Any, model: Any) -> list[Any]:  # noqa: ANN401 -- torch modules

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from boundby.errors import BoundbyError, CannotTellError, UsageError
+from boundby.experiment.holding import hold
 from boundby.experiment.records import (
     BASELINE,
     END,
@@ -76,6 +77,7 @@ class Journal:
         header = header_of(settings)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            self._hold = hold(self._path)
             found = read_journal(self._path)
             if found.header is None:
                 self._write(header)

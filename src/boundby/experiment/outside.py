@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +23,7 @@ class Outside:
         self.model: Any = None
         self.optimizer: Any = None
         self.has_loader = False
+        self.loader_workers = 0
 
     def when_model(self, do: Callable[[Any], None]) -> None:
         """Call with the root module once the optimizer has its parameters."""
@@ -34,8 +37,11 @@ class Outside:
         """Call with the number of each step."""
         self._on_step.append(do)
 
-    def loader_defaults(self, options: dict[str, object]) -> None:
-        """Keywords of every DataLoader that the script does not give itself."""
+    def loader_options(self, options: dict[str, object]) -> None:
+        """Keywords of every DataLoader, in place of those that the script gives itself.
+
+        Loaders of an IterableDataset are left alone: each worker would give all of its samples.
+        """
         self._loader |= options
 
     def install(self) -> None:
@@ -65,6 +71,8 @@ class Outside:
 
         def made(optimizer: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: ANN401
             make(optimizer, *arguments, **keywords)
+            for change in self._on_optimizer:
+                change(optimizer)
             if self.model is None:
                 self._found(optimizer)
 
@@ -72,11 +80,10 @@ class Outside:
 
     def _found(self, optimizer: Any) -> None:  # noqa: ANN401 -- torch's
         held = {id(each) for group in optimizer.param_groups for each in group["params"]}
-        self.model = next((root for root in reversed(self._asked) if _owns(root, held)), None)
+        asked = [root for root in self._asked if _owns(root, held)]
+        self.model = asked[-1] if asked else _innermost(held)
         self.optimizer = optimizer
         self._asked.clear()
-        for change in self._on_optimizer:
-            change(optimizer)
         if self.model is None and self._on_model:
             raise CannotTellError("no module of the script holds the optimizer's parameters")
         for change in self._on_model:
@@ -84,14 +91,29 @@ class Outside:
 
     def _watch_loaders(self) -> None:
         kind = torch_module("utils.data").DataLoader
+        iterable = torch_module("utils.data").IterableDataset
         make = kind.__init__
+        names = inspect.signature(make)
 
         def made(loader: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: ANN401
+            given = names.bind(loader, *arguments, **keywords).arguments
+            if isinstance(given["dataset"], iterable):
+                make(loader, *arguments, **keywords)
+                return
+            make(**given | self._loader)
             self.has_loader = True
-            make(loader, *arguments, **{**self._loader, **keywords})
+            self.loader_workers = max(self.loader_workers, loader.num_workers)
 
         kind.__init__ = made
 
 
 def _owns(root: Any, held: set[int]) -> bool:  # noqa: ANN401 -- a module
     return {id(each) for _, each in root.named_parameters()} >= held
+
+
+def _innermost(held: set[int]) -> Any:  # noqa: ANN401 -- a module, or None
+    """The smallest module alive that holds all parameters: groups may be taken from its parts."""
+    kind = torch().nn.Module
+    alive = [each for each in gc.get_objects() if issubclass(type(each), kind)]
+    owners = [each for each in alive if "_modules" in vars(each) and _owns(each, held)]
+    return min(owners, key=lambda each: sum(1 for _ in each.modules()), default=None)

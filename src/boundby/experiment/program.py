@@ -13,6 +13,7 @@ from boundby.bench.runs import kind_of_width
 from boundby.experiment.build import Build, Entry
 from boundby.experiment.change import STAGES, Change
 from boundby.experiment.feed import feed
+from boundby.experiment.generators import between, states
 from boundby.experiment.given import optimizer_of, results_of
 from boundby.experiment.workload import start_build
 
@@ -28,6 +29,7 @@ class Program:
         entry: The model as the loss calls it.
         model, optimizer: The user's.
         first: The first batch, which gradients are compared on.
+        drawn: Random numbers that were drawn for it.
     """
 
     def __init__(self, build: Build, seed: int) -> None:
@@ -38,7 +40,9 @@ class Program:
         self.optimizer = _optimizer(build)
         self.seed = seed
         self.batches = feed(build, seed)
+        began = states()
         self.first = next(self.batches)
+        self.drawn = between(began, states())
         self.batches = chain((self.first,), self.batches)
         self._scaler = torch().amp.GradScaler(build.device) if build.scaler else None
         self._log = getattr(build.workload, "log", None)
@@ -166,8 +170,9 @@ Pass = tuple[list[Tensor], dict[str, Tensor], list[Tensor]]
 def gradients(program: Program, shift: int = 0) -> Pass:
     """What a pass over the first batch gives.
 
-    Nothing is updated, and the seed is set again afterwards. Dropout modules are off meanwhile:
-    their masks differ between kernels that are both right.
+    Nothing is updated, and steps afterwards draw the random numbers that they would have drawn
+    without it. Dropout modules are off meanwhile: their masks differ between kernels that are both
+    right.
 
     Args:
         program: Whose.
@@ -176,9 +181,10 @@ def gradients(program: Program, shift: int = 0) -> Pass:
     Raises:
         UsageError: ``loss`` gave what cannot be compared, or trained with.
     """
-    torch().manual_seed(program.seed + shift)
     program.entry.keep = True
-    with _without_dropout(program.model):
+    cards = [torch().cuda.current_device()] if program.build.device == "cuda" else []
+    with torch().random.fork_rng(devices=cards), _without_dropout(program.model):
+        torch().manual_seed(program.seed + shift)
         trains = program.optimizer is not None
         with nullcontext() if trains else torch().no_grad():
             results = results_of(program.forward(program.first), trains=trains)
@@ -192,7 +198,6 @@ def gradients(program: Program, shift: int = 0) -> Pass:
     program.model.zero_grad(set_to_none=True)
     outputs = [each.detach() for each in tensors_in(program.entry.outputs)]
     program.entry.keep, program.entry.outputs = False, None
-    torch().manual_seed(program.seed)
     return [each.detach() for each in results], found, outputs
 
 

@@ -18,6 +18,7 @@ NOTICED = 0.02
 LONGER, LONGER_S = 1.3, 2.0
 """Times and seconds by which a first step must be later to be told as such: both, since starting a
 process and reading its files varies by that much."""
+LOSSES = "its losses alone were compared, since it draws random numbers"
 PRECISIONS = {"bfloat16": "bf16", "float16": "fp16", "tf32": "TF32"}
 SAID: dict[str, Course] = {"yes": "more", "less": "less"}
 """What a rule promises, by the word it begins with."""
@@ -45,7 +46,12 @@ class Questions:
 
 
 def questions(run: Sequence[Record]) -> tuple[Questions, ...]:
-    """Answers for every change that a run kept, in order."""
+    """Answers for every change that was kept, in order.
+
+    Args:
+        run: Every record of a journal: each change is held against the best before it, measured
+            again where another run took the journal up.
+    """
     kept = [each for each in run if each["decision"] in ("baseline", "kept")]
     pairs = pairwise(kept)
     return tuple(_answered(before, after) for before, after in pairs if after["change"] in BY_ID)
@@ -104,7 +110,7 @@ def _numerics(rule: str, gate: str) -> str:
 def _gate(after: Record) -> str:
     gate = after["gate"] or {}
     if gate.get("error") is None:
-        return ""
+        return LOSSES if gate.get("tensors") == 0 and gate.get("loss") else ""
     return f"error {gate['error']:.1e} of {gate['limit']:.1e} allowed{_unheld(gate)}"
 
 

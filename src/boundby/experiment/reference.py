@@ -92,6 +92,7 @@ class Judge:
             found = self._at(precision)
             if found is not None:
                 errors[precision] = _errors(found, exact)
+        drawn = program.drawn
         del program
         losses = [curve(self.make(seed), steps) for seed in range(seeds)]
         if not all(math.isfinite(loss) for each in losses for loss in each):
@@ -106,6 +107,7 @@ class Judge:
             "losses": losses,
             "where": where,
             "held": held,
+            "drawn": drawn,
         }
         torch().save(kept, folder / FILE)
         return {"where": where, "losses": losses, "notes": [note for note in notes if note]}

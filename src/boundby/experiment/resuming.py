@@ -5,20 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+import msgspec
+
 from boundby.errors import CannotTellError
 from boundby.experiment.changes import BY_ID
-from boundby.experiment.choose import NOT_DIAGNOSED, State, Tried
+from boundby.experiment.choose import (
+    BROKEN,
+    NOT_DIAGNOSED,
+    Pick,
+    State,
+    Tried,
+    is_wanted,
+    make_pick,
+    repaired,
+)
 from boundby.experiment.deciding import decide
 from boundby.experiment.journal import Journal
 from boundby.experiment.lab import Lab
-from boundby.experiment.outcome import record_of, with_caliber, with_diagnosis
+from boundby.experiment.outcome import pairs_of, record_of, with_caliber, with_diagnosis
+from boundby.experiment.predict import Prediction
 from boundby.experiment.records import Record
-from boundby.experiment.values import BATCH, Configuration
+from boundby.experiment.settings import Settings
+from boundby.experiment.values import BATCH, Configuration, Gate, Trial
 
 Say = Callable[[str], None]
 
 
-def begin(lab: Lab, journal: Journal, say: Say) -> State:
+def begin(lab: Lab, journal: Journal, settings: Settings, say: Say) -> State:
     """Measure the baseline; where the journal holds a best, measure that again as well.
 
     Raises:
@@ -46,7 +59,10 @@ def begin(lab: Lab, journal: Journal, say: Say) -> State:
     journal.append(with_caliber(made, facts))
     say(f"  {found.step_ms:.4g} ms a step{'' if resumed else f'; {diagnosed.verdict}'}")
     state = State(facts, (), found, diagnosed, tried=tried_in(before))
-    return taken_up(lab, journal, state, resumed, say) if resumed else state
+    if resumed:
+        state = taken_up(lab, journal, state, resumed, say)
+    is_there = state.best == resumed
+    return replace(state, pending=due_in(before, state, settings)) if is_there else state
 
 
 def taken_up(
@@ -75,6 +91,26 @@ def best_in(records: Iterable[Record]) -> Configuration:
         if record.get("kind") in ("trial", "again") and record.get("decision") == "kept":
             found = tuple((str(name), str(value)) for name, value in record["configuration"])
     return found if all(name in BY_ID for name, _ in found) else ()
+
+
+def due_in(records: Iterable[Record], state: State, settings: Settings) -> Pick | None:
+    """The repair that was due when a run ended: its last trial was refused; None for none."""
+    last = next((each for each in reversed(list(records)) if each["kind"] == "trial"), None)
+    change = BY_ID.get(last["change"]) if last else None
+    if last is None or change is None or last["decision"] not in BROKEN:
+        return None
+    applies = change.fits(state.facts) and change.values(state.facts, state.best)
+    is_told = last["value"] is not None and last["predicted_ms"]
+    if not (applies and is_told and is_wanted(change, settings)):
+        return None
+    try:
+        gate = msgspec.convert(last["gate"], Gate | None)
+    except msgspec.ValidationError:
+        return None
+    gain = 1.0 - last["predicted_ms"] / state.step_ms
+    made = make_pick(change, last["value"], state, Prediction(gain, last["predicted_by"]), gain)
+    pick = replace(made, configuration=pairs_of(last))
+    return repaired(pick, Trial(last["failure"], gate=gate), state)
 
 
 def tried_in(records: Iterable[Record]) -> dict[tuple[str, str], Tried]:

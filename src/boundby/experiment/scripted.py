@@ -20,6 +20,7 @@ from boundby.capture.compiled import compiled_frames
 from boundby.errors import CannotTellError
 from boundby.experiment import gates
 from boundby.experiment.changes import BY_ID
+from boundby.experiment.generators import Drawn, States, between, states
 from boundby.experiment.machine import compile_seconds, peaks
 from boundby.experiment.outside import Outside
 from boundby.experiment.reference import FILE, Kept, sampled
@@ -57,6 +58,8 @@ class ScriptSession:
         self.is_stopped = False
         self._losses: list[Any] = []
         self._first: Kept = {}
+        self._drawn: Drawn = {}
+        self._began_with: States = {}
         self._steps = 0
         self._first_s: float | None = None
         self._open: tuple[int, Answer] | None = None
@@ -72,9 +75,14 @@ class ScriptSession:
         if self._request.observed:
             return
         self._watch_losses()
+        self.outside.when_optimizer(self._begun)
         hooks = torch_module("optim.optimizer")
         hooks.register_optimizer_step_pre_hook(lambda *_: self._before())
         hooks.register_optimizer_step_post_hook(lambda *_: self._after())
+
+    def _begun(self, _: object) -> None:
+        """The first optimizer is made: random numbers drawn from here on are those of steps."""
+        self._began_with = self._began_with or states()
 
     def _watch_losses(self) -> None:
         autograd = torch().autograd
@@ -89,12 +97,13 @@ class ScriptSession:
         autograd.backward = watched
 
     def _before(self) -> None:
-        if self._steps == 0 and self.outside.model is not None:
+        if not self._first and self.outside.model is not None:
             self._first = {
                 f"grad of {name}": sampled(each.grad)
                 for name, each in self.outside.model.named_parameters()
                 if each.grad is not None
             }
+            self._drawn = between(self._began_with, states())
 
     def _after(self) -> None:
         self._steps += 1
@@ -150,6 +159,7 @@ class ScriptSession:
                 dtypes=tuple(sorted(dtypes)),
                 modules=tuple(sorted(modules)),
                 offers=("loader",) if self.outside.has_loader else (),
+                loader_workers=self.outside.loader_workers,
                 threads=torch().get_num_threads(),
                 processors=processors(),
                 thread_limit=thread_limit(),
@@ -185,6 +195,7 @@ class ScriptSession:
         if not self._first or not losses:
             raise CannotTellError("the script has no loss or no gradients that can be watched")
         kept = {"exact": self._first, "losses": [losses], "where": "the script itself"}
+        kept["drawn"] = self._drawn
         torch().save(kept, Path(self._request.folder) / FILE)
         return {"losses": losses, **self._costs()}
 
@@ -195,8 +206,10 @@ class ScriptSession:
         kept = gates.load_reference(command["reference"])
         kept["losses"] = [*kept["losses"], *command["others"]]
         fields = gates.judge_script(self._first, kept, command["precision"])
+        fields = gates.where_drawn_alike(fields, self._drawn, kept["drawn"])
         loss = gates.judge_losses(losses, kept)
-        gate = gates.whole(fields, loss, "", [gates.NO_FLOAT64])
+        notes = [gates.NO_FLOAT64] if "tensors" in fields else [gates.APART]
+        gate = gates.whole(fields, loss, "", notes)
         return {"gate": gate, "losses": losses, **self._costs()}
 
     def _measure(self, command: Answer) -> Answer | None:

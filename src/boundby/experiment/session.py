@@ -66,10 +66,12 @@ class WorkloadSession:
         program = self._made()
         kept = gates.load_reference(reference)
         fields = gates.judge_tensors(named(gradients(program)), kept, precision)
+        fields = gates.where_drawn_alike(fields, program.drawn, kept["drawn"])
         self._start(program)
         losses = self._steps(program, steps)
         loss = gates.judge_losses(losses, kept)
-        notes = [f"reference: {kept['where']}"] if kept["exact"] else [gates.RANDOM]
+        note = gates.RANDOM if not kept["exact"] else gates.APART
+        notes = [f"reference: {kept['where']}" if "tensors" in fields else note]
         return {"gate": gates.whole(fields, loss, "", notes), "losses": losses, **self._costs()}
 
     def warm(self, steps: int = WARM_STEPS) -> Answer:

@@ -36,7 +36,7 @@ def tune(lab: Lab, journal: Journal, settings: Settings, say: Say) -> Outcome:
     """
     budget = Budget(settings, lab.now)
     try:
-        state = begin(lab, journal, say)
+        state = begin(lab, journal, settings, say)
         while (pick := budget.next(state)) is not None:
             say(f"trial {budget.trials}: {pick.change.title} ({pick.value})")
             found = attempt(lab, journal, state, pick, budget)

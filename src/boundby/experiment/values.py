@@ -43,6 +43,7 @@ class Facts:
         modules: Class names of the modules, each once.
         offers: What the workload can do on top: ``attention``, ``loader``, ``log``; ``norms`` where
             its model writes some out.
+        loader_workers: Of its own loader.
         cores: Names of attention functions that the workload brings.
         blocks: How many blocks can be checkpointed.
         threads, processors: Operator threads, and processors the process may use.
@@ -65,6 +66,7 @@ class Facts:
     computes: str = "float32"
     modules: tuple[str, ...] = ()
     offers: tuple[str, ...] = ()
+    loader_workers: int = 0
     cores: tuple[str, ...] = ()
     blocks: int = 0
     threads: int = 1

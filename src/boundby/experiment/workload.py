@@ -189,6 +189,7 @@ def facts_of(build: Build, script: str | None) -> Facts:
         dtypes=tuple(sorted({str(p.dtype).removeprefix("torch.") for p in model.parameters()})),
         modules=tuple(sorted({type(each).__name__ for each in model.modules()})),
         offers=offers_of(workload, model),
+        loader_workers=build.workers,
         cores=tuple(getattr(workload, "cores", {})),
         blocks=len(repeated_blocks(workload, model)),
         threads=torch().get_num_threads(),

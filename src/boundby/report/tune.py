@@ -237,7 +237,7 @@ def _gates(outcome: Outcome, width: int) -> list[Line]:
 
 def _questions(outcome: Outcome, width: int) -> list[Line]:
     rows: list[Line] = []
-    for each in questions(outcome.story):
+    for each in questions(outcome.records):
         rows.append((Span(title({"change": each.change, "value": each.value}), "strong"),))
         for field, label in QUESTIONS:
             rows += entry(Span(f"  {label}"), getattr(each, field), width, column=15)

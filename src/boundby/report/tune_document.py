@@ -43,7 +43,7 @@ def document(outcome: Outcome) -> Object:
         "configuration": [list(pair) for pair in outcome.configuration],
         "path": path_points(outcome.story),
         "trials": list(outcome.records),
-        "questions": [asdict(each) for each in questions(outcome.story)],
+        "questions": [asdict(each) for each in questions(outcome.records)],
         "patch": [{"change": change, "code": code} for change, code in outcome.patch],
         "verify": verify(outcome),
         "notes": notes(outcome),

@@ -32,7 +32,7 @@ def render(outcome: Outcome) -> str:
     rows: list[tuple[str, ...]] = [
         (title({"change": q.change, "value": q.value}), q.saves, q.memory, q.numerics, q.shapes,
          q.startup)
-        for q in questions(outcome.story)
+        for q in questions(outcome.records)
     ]  # fmt: skip
     if rows:
         lines += ["## Five questions", "", *_table(QUESTION_HEADS, rows), ""]

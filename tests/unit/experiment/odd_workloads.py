@@ -113,6 +113,23 @@ class EmptyLoader(Plain):
     loader = always([None])
 
 
+class DeafLoader(Plain):
+    def loader(self, size, **_options):
+        data = torch.utils.data.TensorDataset(torch.randn(4 * size, DIM))
+        return torch.utils.data.DataLoader(data, batch_size=size)
+
+
+class Endless(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        while True:
+            yield (torch.randn(DIM),)
+
+
+class EndlessLoader(Plain):
+    def loader(self, size, **options):
+        return torch.utils.data.DataLoader(Endless(), batch_size=size, **options)
+
+
 class NoBatch(Plain):
     batch = always(None)
 

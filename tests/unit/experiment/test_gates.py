@@ -395,6 +395,25 @@ def test_what_is_left_over_at_the_end_of_an_epoch_is_no_step():
     assert sizes == [4] * 7
 
 
+def test_where_workers_draw_other_numbers_losses_alone_are_compared(tmp_path):
+    make_reference(workload("FedAtRandom"), None, tmp_path, [], STEPS, 3)
+    alike = gated("FedAtRandom", tmp_path)
+    apart = gated("FedAtRandom", tmp_path, ("loader-workers", "1"))
+
+    assert (alike["passed"], alike["tensors"]) == (True, 2 + 8)
+    assert (apart["passed"], apart["tensors"], apart["notes"]) == (True, 0, (gates.APART,))
+    assert apart["loss"].startswith("pass")
+
+
+def test_what_is_off_after_the_same_random_numbers_is_rejected():
+    off = {"passed": False, "precision": "float32", "tensors": 1}
+    drawn, other, unseeded = {"torch": ("a", "b")}, {"torch": ("a", "c")}, {"torch": ("d", "c")}
+
+    assert gates.where_drawn_alike(off, drawn, drawn) == off
+    assert gates.where_drawn_alike(off, drawn, unseeded) == off
+    assert gates.where_drawn_alike(off, drawn, other) == {"passed": True, "precision": "float32"}
+
+
 def test_a_loader_feeds_and_losses_are_logged_seldom():
     asked = session("Fed", ("fewer-readbacks", "100"))
     asked.warm()

@@ -279,6 +279,21 @@ def test_what_a_method_must_not_give_is_told_with_its_name(name, said):
     assert "explain workload" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("DeafLoader", "loader() has num_workers=0 where 2 was asked for"),
+        ("EndlessLoader", "the loader is of an IterableDataset, of which each worker may give all"),
+    ],
+)
+def test_a_loader_that_is_not_what_was_asked_for_is_refused(name, said):
+    session(name).facts()
+    with pytest.raises(UsageError) as caught:
+        session(name, ("loader-workers", "2")).warm()
+
+    assert caught.value.message.startswith(said)
+
+
 def test_a_batch_that_is_no_tuple_is_told_of_the_users_model():
     with pytest.raises(TypeError) as caught:
         session("OneBatch").facts()

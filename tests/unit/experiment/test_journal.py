@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import sys
 
 import pytest
 
@@ -30,6 +31,22 @@ def test_records_come_back_in_order(tmp_path):
     assert not journal.notes
     assert [each["change"] for each in again.records] == ["sdpa", "bf16"]
     assert again.is_resumed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such locks")
+def test_a_journal_that_another_run_writes_is_left_alone(tmp_path):
+    import fcntl
+
+    Journal(tmp_path, MINE).append(record(change="sdpa"))
+    torn = (tmp_path / FILE).read_bytes() + b'{"kind": "trial", "chan'
+    (tmp_path / FILE).write_bytes(torn)
+    with (tmp_path / FILE).open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match="another run is writing this journal"):
+            Journal(tmp_path, MINE)
+        assert (tmp_path / FILE).read_bytes() == torn
+
+    assert Journal(tmp_path, MINE).is_resumed
 
 
 def test_what_is_no_number_is_null(tmp_path):

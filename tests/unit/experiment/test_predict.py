@@ -110,6 +110,13 @@ def test_more_workers_are_tried_only_where_these_come_late():
     assert predict(BY_ID["loader-workers"], "4", CUDA, early, 10.0).gain >= PAYS
 
 
+@pytest.mark.parametrize(("own", "values"), [(1, ("4",)), (4, ("8",)), (15, ())])
+def test_workers_that_the_program_has_are_doubled(own, values):
+    facts = replace(CUDA, offers=("loader",), processors=16, loader_workers=own)
+
+    assert BY_ID["loader-workers"].values(facts, ()) == values
+
+
 def test_what_the_replay_calls_idle_has_no_prediction():
     assert gain("sdpa", "default", Diagnosed("launch-bound", idle=("sdpa",))) is None
 

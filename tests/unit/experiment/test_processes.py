@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from boundby.experiment.gates import APART
 from boundby.experiment.journal import Journal
 from boundby.experiment.lab import ProcessLab
 from boundby.experiment.process import Process, TrialError
@@ -18,6 +19,7 @@ from boundby.experiment.wire import Request
 FILE = Path(__file__).with_name("workloads.py")
 ENDINGS = Path(__file__).with_name("endings.py")
 SCRIPT = Path(__file__).with_name("script.py")
+OF_PARTS = Path(__file__).with_name("script_of_parts.py")
 ENOUGH_S = 120.0
 ONE = {"OMP_NUM_THREADS": "1"}
 
@@ -105,6 +107,28 @@ def test_a_script_is_changed_from_outside_and_measured_where_it_waits(tmp_path):
     assert found
     assert int(found[1]) > 1000
     assert caught.value.hint == "let the script make more steps: more epochs, or more data"
+
+
+CHANGES = (("loader-workers", "2"), ("fused-optimizer", "true"))
+
+
+def test_a_script_of_parts_with_two_optimizers_and_loaders_of_its_own(tmp_path):
+    plain = opened(OF_PARTS, tmp_path / "plain")
+    facts = plain.ask("facts", ENOUGH_S)
+    kept = plain.ask("keep", ENOUGH_S, steps=4)
+    plain.end()
+    changed = opened(OF_PARTS, tmp_path / "changed", changes=CHANGES)
+    gate = changed.ask(
+        "gate", ENOUGH_S, reference=str(tmp_path / "plain"), precision="float32", steps=4,
+        others=[[each * 1.2 for each in kept["losses"]]],
+    )["gate"]  # fmt: skip
+    changed.end()
+
+    assert (facts["optimizer"], facts["modules"]) == ("AdamW", ["Linear", "Net"])
+    assert (facts["offers"], facts["loader_workers"]) == (["loader"], 1)
+    assert (gate["passed"], gate["tensors"], gate["notes"]) == (True, 0, [APART])
+    printed = [(tmp_path / each / "stdout.txt").read_text("utf-8") for each in ("plain", "changed")]
+    assert printed == ["[0, 1, 0] [None, None]\n", "[2, 2, 0] [True, True]\n"]
 
 
 THREE_STEPS = f"""

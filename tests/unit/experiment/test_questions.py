@@ -3,6 +3,8 @@
 import pytest
 
 from boundby.experiment.questions import questions
+from boundby.report.tune_document import document
+from tuning import FakeLab, run
 
 MIB = 1 << 20
 
@@ -49,6 +51,13 @@ def test_memory_is_what_was_measured_beside_what_is_usual(change, peak, said):
     assert answers(change, peak=peak * MIB).memory == said
 
 
+def test_a_gate_of_losses_alone_says_so():
+    gate = {"error": None, "tensors": 0, "loss": "pass: loss over 12 steps"}
+    said = answers("compile-model", gate=gate).numerics
+
+    assert said == "rounding only; its losses alone were compared, since it draws random numbers"
+
+
 OFF = "bf16 itself puts {} so far off, so only the losses hold {}"
 
 
@@ -64,3 +73,15 @@ def test_a_limit_that_holds_nothing_is_told(limits, said):
     gate = {"error": 0.1, "precision": "bfloat16", "tensors": 9, **limits}
 
     assert answers("cuda-graph", gate=gate).numerics == f"no: error 1.0e-01 of {said}"
+
+
+def test_what_is_kept_after_another_run_is_held_against_the_best_of_its_own(tmp_path):
+    """The batch that the first run kept is taken back by the second, on a machine of its own."""
+    allow = "batch", "numerics"
+    run(FakeLab(batches={16: 0.5, 32: None}), tmp_path, allow=allow, only=("larger-batch",))
+    slow = FakeLab({"tf32": 1.5}, batches={16: 2.0, 32: None})
+    found = document(run(slow, tmp_path, allow=allow, only=("tf32",)))
+
+    memory = {each["change"]: each["memory"] for each in found["questions"]}
+    assert memory["larger-batch"].startswith("measured 2048 MiB more")
+    assert memory["tf32"] == "no: measured the same"

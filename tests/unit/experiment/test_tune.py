@@ -135,6 +135,22 @@ def test_a_module_whose_gradient_fails_in_bf16_is_tried_in_float32(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("only", "then"),
+    [
+        (("bf16", "fp16"), [("bf16=autocast,fp32=head", "kept")]),
+        (("fp16",), [("fp16=autocast", "reverted")]),
+    ],
+)
+def test_a_repair_that_was_due_when_a_run_ended_is_tried_first(tmp_path, only, then):
+    made = {"bf16=autocast,fp32=head": 2.0}, {"bf16=autocast": WRONG}
+    run(FakeLab(*made), tmp_path, only=("bf16", "fp16"), trials=1, allow=("numerics",))
+    run(FakeLab(*made), tmp_path, only=("bf16", "fp16"), trials=0, allow=("numerics",))
+    outcome = run(FakeLab(*made), tmp_path, only=only, allow=("numerics",))
+
+    assert trials(outcome) == [("bf16=autocast", "rejected"), *then]
+
+
 @pytest.mark.parametrize("repaired", ["rejected", "kept"])
 def test_fp16_stands_in_where_bf16_is_not_right(tmp_path, repaired):
     outcomes = {"bf16=autocast": WRONG}

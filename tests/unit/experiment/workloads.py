@@ -264,6 +264,23 @@ class Fed(Small):
         loss.item()
 
 
+class Augmented(torch.utils.data.Dataset):
+    """Samples with noise of the process that loads them."""
+
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, index):
+        return (torch.full((LENGTH, DIM), index / 16) + torch.randn(LENGTH, DIM) / 50,)
+
+
+class FedAtRandom(Small):
+    """Its samples are augmented where they are loaded."""
+
+    def loader(self, size, **options):
+        return torch.utils.data.DataLoader(Augmented(), batch_size=size, **options)
+
+
 class FedShort(Small):
     """Its last batch of an epoch is half as large."""
 

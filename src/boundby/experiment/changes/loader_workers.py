@@ -16,9 +16,9 @@ FIRST = 4
 
 
 def values(facts: Facts, configuration: Configuration) -> tuple[str, ...]:
-    """A loader, and processors for its workers; twice as many once some were found to pay."""
-    now = int(value_of(configuration, "loader-workers") or 0)
-    count = min(2 * now or FIRST, facts.processors - 1)
+    """Where processors are left, twice the workers of the loader, or those found to pay."""
+    now = int(value_of(configuration, "loader-workers") or facts.loader_workers)
+    count = min(max(2 * now, FIRST), facts.processors - 1)
     return (str(count),) if "loader" in facts.offers and count > now else ()
 
 
@@ -33,8 +33,8 @@ def apply(build: Build, value: str) -> None:
 
 
 def outside(script: Outside, value: str) -> None:
-    """Defaults of the DataLoader, where the script does not say otherwise."""
-    script.loader_defaults(options(value))
+    """Keywords of the DataLoader, whatever the script says."""
+    script.loader_options(options(value))
 
 
 CHANGE = Change(

@@ -116,7 +116,7 @@ def _answers(outcome: Outcome) -> Block:
             named(title({"change": each.change, "value": each.value})),
             *(words(sanitize.shown(getattr(each, field))) for field, _label in tune.QUESTIONS),
         )
-        for each in questions(outcome.story)
+        for each in questions(outcome.records)
     ]
     if not rows:
         return missing("No change gave an answer.")
