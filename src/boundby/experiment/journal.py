@@ -139,7 +139,7 @@ class Journal:
             path = self.folder / "processes" / f"{number:03}-{name}"
             if not any(path.parent.glob(f"{number:03}-*")):
                 return path
-        raise BoundbyError(f"{self.folder} is full", "name another --journal")
+        raise BoundbyError(f"{self.folder} is full", "make room there, or name another --journal")
 
     def _write(self, record: Record) -> None:
         line = json.dumps(_finite(record), allow_nan=False) + "\n"

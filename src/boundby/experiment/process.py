@@ -74,7 +74,8 @@ class Process:
                 )
         except OSError as error:
             raise BoundbyError(
-                f"{self.folder}: cannot write: {error.strerror}", "name another --journal folder"
+                f"{self.folder}: cannot write: {error.strerror}",
+                "make room there, or name another --journal folder",
             ) from None
 
     @property
