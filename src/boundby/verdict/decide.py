@@ -76,7 +76,10 @@ WEAKENING = frozenset(
         "one-long-event",
         "other-devices",
         "outlasting-events",
+        "replay-differs",
         "shared-ids",
+        "step-not-met",
+        "uneven-steps",
         "unrecorded-wait",
     }
 )

@@ -215,6 +215,14 @@ def test_what_hangs_on_the_estimate_is_said_in_one_line(made, told):
     assert ("give --step-ms" in text) == bool(told)
 
 
+def test_a_verdict_that_the_recording_itself_weakens_is_not_said_to_hang_on_the_profiler():
+    weak = with_scale(launch_bound(), 0.9, "weak")
+    uneven = replace(weak, quality=(Quality("uneven-steps", "warning", 1, "One is long."),))
+
+    assert "give --step-ms" in render(weak, Look())
+    assert "give --step-ms" not in render(uneven, Look())
+
+
 def test_a_measured_step_leaves_no_doubt():
     made = with_scale(launch_bound(), 0.07)
     measured = replace(made, calibration=replace(made.calibration, source="step-ms"))
