@@ -47,6 +47,7 @@ from boundby.replay.waterfall import descend, waterfall
 from boundby.replay.whatif import what_ifs
 from boundby.roofline.ceilings import Peaks
 from boundby.roofline.measured import MeasuredCeilings
+from boundby.timeline.operators import has_operators
 from boundby.timeline.pace import find_long_steps
 from boundby.timeline.timeline import Timeline, build_timeline
 from boundby.units import ms
@@ -141,6 +142,7 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     doubtful = bool(missed) or over > REPLAY_MAY_EXCEED or weakens(recording.quality)
     doubtful |= find_long_steps(timeline) is not None
     outlook = _outlook(calibrated, program, split, doubtful=doubtful)
+    outlook = replace(outlook, has_operators=has_operators(timeline))
     observed = observe(timeline, program, calibrated, outlook.clean)
     observed = with_beside(observed, options.facts, options.places)
     signs, launched = read_signs(timeline, observed)
