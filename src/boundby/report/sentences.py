@@ -138,6 +138,18 @@ def _class_depends(diagnosis: Diagnosis) -> bool:
     return found.strength == "moderate" and is_of_device and looks_sparse
 
 
+def nothing_pays(diagnosis: Diagnosis) -> str:
+    """That no change pays now, and what kept those that need sizes of tensors from being looked at.
+
+    Without sizes no roof is known: fusing, attention, layouts and casts cannot be judged.
+    """
+    told = "no known change gains 2% or more now"
+    of_sizes = diagnosis.verdict.name in {"memory-bound", "compute-bound"}
+    if diagnosis.caliber.record_shapes or not of_sizes:
+        return told
+    return f"{told}, as far as can be told without sizes: record with record_shapes=True"
+
+
 def ranks(diagnosis: Diagnosis) -> str:
     """Which of several traces was read; empty where there was one."""
     others = next((each for each in diagnosis.quality if each.id == "several-ranks"), None)
