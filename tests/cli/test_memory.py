@@ -54,6 +54,18 @@ def test_a_log_on_stdin(boundby):
     assert document["messages"][0]["rank"] == 0
 
 
+@pytest.mark.parametrize("format_", [".md", ".html", None])
+def test_of_the_hosts_memory_nothing_is_said_about_tensors(boundby, tmp_path, format_):
+    log, out = tmp_path / "job.log", tmp_path / f"report{format_}"
+    log.write_text("Reason:       OOMKilled\n")
+
+    done = boundby("memory", log, *(["-o", out] if format_ else []))
+    said = " ".join((out.read_text() if format_ else done.stdout).split())
+
+    assert "The host ran out of memory, not the device" in said
+    assert "Live tensors fill" not in said
+
+
 def test_a_log_as_a_file(boundby, tmp_path):
     log = tmp_path / "train.log"
     log.write_text(OOM)

@@ -98,9 +98,15 @@ def verdict(found: Verdict, width: int, label: str = "verdict") -> list[Line]:
     """The class, its strength and cause, and what it means."""
     rest = f", {found.strength}" if found.strength else ""
     rest += f"; cause: {found.cause}" if found.cause else ""
-    meaning = found.undecided_reason or summary(found.name)
     body = lead(Span(found.name, "class"), rest, width)
-    return section(label, [*body, *paragraph(meaning, width)])
+    return section(label, [*body, *paragraph(meaning(found), width)])
+
+
+def meaning(found: Verdict) -> str:
+    """The verdict in one sentence; of the host's memory it says nothing about tensors."""
+    if found.cause == "host-memory":
+        return "The host ran out of memory, not the device: what its processes hold is too much."
+    return found.undecided_reason or summary(found.name)
 
 
 def figures(diagnosis: MemoryDiagnosis, width: int, label: str = "memory") -> list[Line]:
