@@ -64,8 +64,8 @@ ANCHORS = re.compile(
     re.IGNORECASE,
 )
 WORDS = (
-    "out of", "allocate", "memoryallocation", "alloc_", "cpualloc", "killed", "oom-kill", "oom_kill",
-    "exitcode", "thcudacheck", "terminated with",
+    "out of", "allocate", "memoryallocation", "alloc_", "cpualloc", "killed", "oom-kill",
+    "oom_kill", "exitcode", "thcudacheck", "terminated with",
     *(f"{word}{between}{code}" for word in ("code", "status") for between in (" ", ": ", "=")
       for code in ("-9", "137")),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 import pytest
 
+from boundby.report.terminal import Look
+from boundby.report.text import render
 from builders import Trace
 from worlds import ALL_REDUCE, ELEMENTWISE, GEMM, LOADER, World, diagnosis_of, share
 
@@ -433,3 +435,20 @@ def test_a_loop_of_graph_replays_needs_no_operators():
     diagnosis = without_operators(body)
 
     assert diagnosis.verdict.name == "python-bound"
+
+
+def test_a_device_alone_has_no_work_per_step_and_is_not_said_to_have_none():
+    world = World()
+    for _ in world.steps(3):
+        repeat(20, op(25, 200))(world)
+    trace = world.finish()
+    trace.events = [event for event in trace.events if event["cat"] == "kernel"]
+
+    diagnosis = diagnosis_of(trace)
+    text = render(diagnosis, Look())
+
+    device = diagnosis.device
+    assert (device.ms_per_step, device.events_per_step, device.launches_per_step) == (None,) * 3
+    assert device.busy_share_observed == pytest.approx(1, abs=0.02)
+    assert "device     busy 100% as recorded; NVIDIA H200" in text
+    assert "0 ms" not in text
