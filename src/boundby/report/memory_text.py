@@ -103,9 +103,14 @@ def verdict(found: Verdict, width: int, label: str = "verdict") -> list[Line]:
 
 
 def meaning(found: Verdict) -> str:
-    """The verdict in one sentence; of the host's memory it says nothing about tensors."""
+    """The verdict in one sentence: of the host no word about tensors, of growth only if tested."""
     if found.cause == "host-memory":
         return "The host ran out of memory, not the device: what its processes hold is too much."
+    if (found.name, found.strength) == ("healthy", "weak"):
+        return (
+            "No peak stands out and nothing is lost in pieces; whether memory grows could not be "
+            "tested."
+        )
     return found.undecided_reason or summary(found.name)
 
 
