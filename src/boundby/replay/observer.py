@@ -121,13 +121,15 @@ def host_prior(timeline: Timeline, program: Program) -> HostPrior:
 def _own_time(timeline: Timeline) -> int:
     """Ns that operators work on the host themselves: an optimizer on the CPU, compiling, tokens.
 
-    The profiler costs microseconds where an event begins or ends, so a stretch inside operators
-    that holds no such moment for long is the program's own, whatever it launches.
+    The profiler costs microseconds where an event or a frame begins or ends, so a stretch inside
+    operators that holds no such moment for long is the program's own, whatever it launches.
     """
-    host = timeline.recording.host
+    host, frames = timeline.recording.host, timeline.recording.python
     mine = np.isin(host.thread, timeline.line.threads)
     rows = mine & ((host.kind == HostKind.OP) | (host.kind == HostKind.CALL))
-    edges = np.unique(np.concatenate((host.start[rows], host.end[rows])))
+    traced = np.isin(frames.thread, timeline.line.threads)
+    moments = (host.start[rows], host.end[rows], frames.start[traced], frames.end[traced])
+    edges = np.unique(np.concatenate(moments))
     start, end = edges[:-1], edges[1:]
     long = (end - start >= OWN_STRETCH) & (timeline.steps.of(start) != NONE)
     return int(timeline.line.time_by_kind(start[long], end[long])[:, LineKind.OP].sum())

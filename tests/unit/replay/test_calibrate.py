@@ -48,6 +48,17 @@ def test_an_operator_that_works_on_the_host_is_not_the_profilers_cost():
     assert both.low > 40
 
 
+def test_python_that_the_tracer_slows_inside_an_operator_is_not_its_own_work():
+    def compiled(world):
+        begin = world.now
+        for row in range(3000):
+            world.trace.frame("wrapper.py(3): call", begin + 1.5 * row, 1)
+        world.now += 4500
+        world.trace.op("CompiledFunction", begin, 4500)
+
+    assert calibrated(recorded(small_ops, compiled)).step.estimate < 1
+
+
 def test_many_short_operators_stay_what_the_profiler_slows():
     def views(world):
         begin = world.now
