@@ -11,6 +11,7 @@ import re
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import union
 from boundby.read.recording import NONE, HostKind
@@ -129,7 +130,7 @@ def _own_time(timeline: Timeline) -> int:
     rows = mine & ((host.kind == HostKind.OP) | (host.kind == HostKind.CALL))
     traced = np.isin(frames.thread, timeline.line.threads)
     moments = (host.start[rows], host.end[rows], frames.start[traced], frames.end[traced])
-    edges = np.unique(np.concatenate(moments))
+    edges = distinct(np.concatenate(moments))
     start, end = edges[:-1], edges[1:]
     long = (end - start >= OWN_STRETCH) & (timeline.steps.of(start) != NONE)
     return int(timeline.line.time_by_kind(start[long], end[long])[:, LineKind.OP].sum())
