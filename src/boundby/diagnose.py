@@ -21,6 +21,7 @@ from boundby.evidence.marks import mark_launches
 from boundby.evidence.observed import Observed, observe, read_signs, with_roofs
 from boundby.evidence.roofs import Held, hold, read_roofline
 from boundby.evidence.signs import Signs
+from boundby.evidence.words import duration
 from boundby.frozen import frozen
 from boundby.prescribe.case import NO_LIVE, Case, Live
 from boundby.prescribe.order import prescribe
@@ -46,7 +47,10 @@ from boundby.replay.waterfall import descend, waterfall
 from boundby.replay.whatif import what_ifs
 from boundby.roofline.ceilings import Peaks
 from boundby.roofline.measured import MeasuredCeilings
+from boundby.timeline.operators import has_operators
+from boundby.timeline.pace import find_long_steps
 from boundby.timeline.timeline import Timeline, build_timeline
+from boundby.units import ms
 from boundby.verdict.classes import HOST_CLASS, class_of, leading_part, shares_of
 from boundby.verdict.decide import Outlook, decide, undecided, voiding, weakens
 from boundby.verdict.decision import DecisionPath, Rung, Verdict
@@ -136,7 +140,9 @@ def diagnose(recording: Recording, options: Options = NOTHING_MORE) -> Diagnosis
     missed = _missed(calibrated, options)
     over = excess(timeline, program)
     doubtful = bool(missed) or over > REPLAY_MAY_EXCEED or weakens(recording.quality)
+    doubtful |= find_long_steps(timeline) is not None
     outlook = _outlook(calibrated, program, split, doubtful=doubtful)
+    outlook = replace(outlook, has_operators=has_operators(timeline))
     observed = observe(timeline, program, calibrated, outlook.clean)
     observed = with_beside(observed, options.facts, options.places)
     signs, launched = read_signs(timeline, observed)
@@ -301,7 +307,7 @@ def _quality(timeline: Timeline, program: Program, findings: _Findings) -> tuple
     if program.edge_waits:
         text = "waits before the first and after the last launch are the recording's own: left out"
         found.append(Quality("edge-sync", "info", program.edge_waits, text))
-    found.extend(_unmarked_steps(timeline))
+    found.extend((*_unmarked_steps(timeline), *_uneven_steps(timeline)))
     if findings.over > REPLAY_MAY_EXCEED:
         text = (
             f"The replay takes {findings.over:.0%} longer than the recording: threads that wait at "
@@ -339,6 +345,26 @@ def _unmarked_steps(timeline: Timeline) -> tuple[Quality, ...]:
         )
         return (Quality("steps-by-period", "info", count, text),)
     return ()
+
+
+def _uneven_steps(timeline: Timeline) -> tuple[Quality, ...]:
+    """Steps so much longer than the others that the mean is of no step."""
+    long = find_long_steps(timeline)
+    if long is None:
+        return ()
+    longest, usual = duration(ms(long.longest)), duration(ms(long.usual))
+    remedy = (
+        "Skip them: schedule(wait=1, warmup=3, active=3)."
+        if long.are_first
+        else "Record a stretch without them, and one of them alone."
+    )
+    take = "takes" if long.count == 1 else "take"
+    text = (
+        f"{long.count} of {len(timeline.steps)} steps {take} {long.share:.0%} of the time, up to "
+        f"{longest} where the median step takes {usual}: figures are means over all steps, and of "
+        f"neither kind. {remedy}"
+    )
+    return (Quality("uneven-steps", "warning", long.count, text),)
 
 
 def _above(steps: StepTimes, options: Options) -> float:

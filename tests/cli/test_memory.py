@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,33 @@ def test_a_log_on_stdin(boundby):
     assert document["verdict"]["class"] == "really-full"
     assert document["messages"][0]["requested"] == 3 << 30
     assert document["messages"][0]["rank"] == 0
+
+
+@pytest.mark.parametrize("format_", [".md", ".html", None])
+def test_of_the_hosts_memory_nothing_is_said_about_tensors(boundby, tmp_path, format_):
+    log, out = tmp_path / "job.log", tmp_path / f"report{format_}"
+    log.write_text("Reason:       OOMKilled\n")
+
+    done = boundby("memory", log, *(["-o", out] if format_ else []))
+    said = " ".join((out.read_text() if format_ else done.stdout).split())
+
+    assert "The host ran out of memory, not the device" in said
+    assert "Live tensors fill" not in said
+
+
+def test_growth_that_could_not_be_tested_is_not_said_to_be_none(boundby, tmp_path):
+    packed = (REAL / "leak_list_outputs.pickle.gz").read_bytes()
+    snapshot = pickle.loads(gzip.decompress(packed))  # noqa: S301 - a file of these tests
+    for entry in snapshot["device_traces"][0]:
+        entry.pop("frames", None)
+    path = tmp_path / "no_stacks.pickle"
+    path.write_bytes(pickle.dumps(snapshot))
+
+    said = " ".join(boundby("memory", path).stdout.split())
+
+    assert said.startswith("verdict healthy, weak No peak stands out")
+    assert "whether memory grows could not be tested" in said
+    assert "Nothing grows" not in said
 
 
 def test_a_log_as_a_file(boundby, tmp_path):

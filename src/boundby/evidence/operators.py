@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from boundby.evidence.optree import OpTree, build_op_tree, holders
+from boundby.evidence.optree import OpTree, build_op_tree, sums_inside
 from boundby.evidence.tables import OpRow
 from boundby.intervals import Ints
 from boundby.read.recording import NONE, Ints32
@@ -60,13 +60,9 @@ def launched_work(timeline: Timeline) -> Floats:
 
 def _total_device(tree: OpTree, top: npt.NDArray[np.bool_], work: Floats, names: int) -> Floats:
     """Ns by name: each launch counts once for every name among the operators around it."""
-    total = _by_name(tree.name[tree.carrier], work, names)
-    inner = ~top[tree.carrier]
-    total -= _by_name(tree.name[tree.carrier[inner]], work[inner], names)
-    for position, holder in holders(tree.parent, tree.carrier):
-        counts = top[holder] & tree.is_op[holder]
-        total += _by_name(tree.name[holder[counts]], work[position[counts]], names)
-    return total
+    own = np.bincount(tree.carrier, work, minlength=len(tree)).astype(np.int64)
+    held = own + np.where(tree.is_op, sums_inside(tree.parent, own), 0)
+    return _by_name(tree.name[top], held[top], names)
 
 
 def _by_name(name: Ints | Ints32, weight: Ints | Floats, names: int) -> Floats:

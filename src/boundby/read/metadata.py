@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from boundby.frozen import frozen
-from boundby.read.lexical import members
+from boundby.read.lexical import Member, members
 from boundby.read.recording import Device
 from boundby.read.repair import mend
 
@@ -27,6 +27,7 @@ KEYS = frozenset(
         b"with_stack",
     }
 )
+_KNOWN_KEY = re.compile(rb'"(?:%s)"\s*:' % b"|".join(sorted(KEYS)))
 _RANK_IN_NAME = (
     re.compile(r"rank[-_. ]?(\d+)", re.IGNORECASE),
     re.compile(r"worker[-_. ]?(\d+)", re.IGNORECASE),
@@ -74,14 +75,25 @@ def read_metadata(head: bytes, tail: bytes) -> Metadata:
 
 
 def _values(text: bytes, start: int) -> Iterator[tuple[bytes, object]]:
-    for member in members(text, start):
-        if member.key not in KEYS or member.end is None:
-            continue
+    for member in _known_members(text, start):
         value, _ = mend(text[member.start : member.end])
         try:
             yield member.key, msgspec.json.decode(value)
         except (msgspec.DecodeError, RecursionError):
             continue
+
+
+def _known_members(text: bytes, start: int) -> Iterator[Member]:
+    """The complete members under known keys; behind what is no JSON from the next such key on."""
+    while True:
+        for member in members(text, start):
+            start = len(text) if member.end is None else member.end
+            if member.key in KEYS and member.end is not None:
+                yield member
+        next_key = _KNOWN_KEY.search(text, start)
+        if next_key is None:
+            return
+        start = next_key.start()
 
 
 def _whole(value: object) -> int | None:

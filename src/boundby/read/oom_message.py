@@ -59,12 +59,13 @@ ANCHORS = re.compile(
     r"(?:killed by signal: Killed|exited unexpectedly)"
     r"|(?:exit(?:ed)? (?:with )?(?:code|status)|terminated with code|exitcode\s*[:=]"
     r"|failed \(exitcode:)\s*:?\s*(?:-9|137)\b"
-    r"|Out of memory: Killed process \d+|oom-kill:",
+    r"|Out of memory: Killed process \d+|oom-kill:|oom[_-]kill event|\bOOM[ -]?Killed\b"
+    r"|Unable to allocate \d[\d.]* [KMGT]iB for an array",
     re.IGNORECASE,
 )
 WORDS = (
     "out of", "allocate", "memoryallocation", "alloc_", "cpualloc", "killed", "oom-kill",
-    "exitcode", "thcudacheck", "terminated with",
+    "oom_kill", "exitcode", "thcudacheck", "terminated with",
     *(f"{word}{between}{code}" for word in ("code", "status") for between in (" ", ": ", "=")
       for code in ("-9", "137")),
 )  # fmt: skip
@@ -98,7 +99,11 @@ def _field(pattern: str) -> re.Pattern[str]:
 
 
 FIELDS: dict[str, tuple[re.Pattern[str], ...]] = {
-    "requested": (_field(r"Tried to allocate SIZE"), _field(r"you tried to allocate SIZE")),
+    "requested": (
+        _field(r"Tried to allocate SIZE"),
+        _field(r"you tried to allocate SIZE"),
+        _field(r"Unable to allocate SIZE for an array"),
+    ),
     "capacity": (
         _field(r"SIZE total capacity"),
         _field(r"total capacity? of SIZE"),
@@ -356,13 +361,13 @@ def _bytes(number: str, unit: str) -> int:
 KINDS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
         re.compile(
-            r"DataLoader worker|code:? ?-9|exitcode.*-9|\b137\b|Killed process|oom-kill",
+            r"DataLoader worker|code:? ?-9|exitcode.*-9|\b137\b|Killed process|oom[ _-]?kill",
             re.IGNORECASE,
         ),
         "killed",
         "cpu",
     ),
-    (re.compile(r"DefaultCPUAllocator"), "host", "cpu"),
+    (re.compile(r"DefaultCPUAllocator|for an array"), "host", "cpu"),
     (re.compile(r"CU(?:BLAS|DNN|SOLVER)_STATUS_ALLOC_FAILED"), "library", "cuda"),
 )
 BACKENDS = (

@@ -25,6 +25,12 @@ _ILLEGAL_IN_STRING = re.compile(
 _SEPARATOR = re.compile(rb"\}[\s,]*\{")
 """What separates two events in text whose commas are lost or doubled, and in any other."""
 _EVENT_START = re.compile(rb'\s*\{\s*"(?:ph|name|cat)"\s*:')
+_NAME = re.compile(
+    rb'("name"\s*:\s*")((?:(?!"(?:ph|name)"\s*:)[^\x00-\x1f])*?)'
+    rb'("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|id|args)"\s*:|\}))'
+)
+"""The name of an event, whatever quotes are in it, and what comes after; never two events."""
+_BARE_QUOTE = re.compile(rb'\\.|(")')
 _CONTROL = bytes(range(0x20))
 _REPLACED = re.compile("\ufffd+")
 MAX_JOINED = 8
@@ -96,6 +102,19 @@ def _mend_tokens(text: bytes) -> tuple[bytes, int]:
         return mended
 
     return _STRING_OR_BAD_NUMBER.sub(replace, text), changed
+
+
+def escape_names(text: bytes) -> tuple[bytes, int]:
+    """The text with the quotes inside names of events escaped, and how many names had any."""
+    changed = 0
+
+    def escape(match: re.Match[bytes]) -> bytes:
+        nonlocal changed
+        name = _BARE_QUOTE.sub(lambda found: b'\\"' if found[1] else found[0], match[2])
+        changed += name != match[2]
+        return match[1] + name + match[3]
+
+    return _NAME.sub(escape, text), changed
 
 
 @dataclass
@@ -191,8 +210,21 @@ class Salvager:
         try:
             self._salvage.events += self._decoder.decode(mended)
         except NotEventsError as error:
-            return error.is_incomplete
+            return self._decode_quoted(text, is_incomplete=error.is_incomplete)
         self._salvage.mended += changed
+        return None
+
+    def _decode_quoted(self, text: bytes, *, is_incomplete: bool) -> bool | None:
+        """The same for a text whose names may hold bare quotes."""
+        quoted, names = escape_names(text)
+        if not names:
+            return is_incomplete
+        mended, changed = mend(quoted)
+        try:
+            self._salvage.events += self._decoder.decode(mended)
+        except NotEventsError:
+            return is_incomplete
+        self._salvage.mended += names + changed
         return None
 
     def _read_end(self, at: int, count: int) -> bool:

@@ -6,6 +6,7 @@ two events, since a cut inside an event or a string leaves something open.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from boundby.read.events import Event, EventDecoder, NotEventsError
@@ -24,6 +25,7 @@ _BOM = b"\xef\xbb\xbf"
 _TRIED_CUTS = (1, 2, 4, 8, 16, 32)
 """Counted from the end: an event may hold objects of its own, so the last cut may be inside it."""
 _LIST_KEY = b"traceEvents"
+_LIST = re.compile(rb'"traceEvents"\s*:\s*(\[)\s*[{\]]')
 
 
 class NoEventsError(ValueError):
@@ -102,15 +104,30 @@ class EventStream:
         self._require_objects()
 
     def _open_object(self) -> None:
-        while True:
-            for member in members(self._buffer, 1, _LIST_KEY):
-                if member.key == _LIST_KEY and self._buffer.startswith(b"[", member.start):
-                    self.head = self._buffer[: member.start]
-                    self._buffer = self._buffer[member.start + 1 :]
-                    return
+        while (start := self._list_start()) is None:
             if self._is_exhausted or len(self._buffer) > HEAD_LIMIT_BYTES:
                 raise NoEventsError("no-list")
             self._read(len(self._buffer))
+        self.head = self._buffer[:start]
+        self._buffer = self._buffer[start + 1 :]
+
+    def _list_start(self) -> int | None:
+        """Where the list of events opens; None while it is not in the buffer.
+
+        Behind a member that is no JSON (a quote inside a user's metadata) the key itself is sought.
+        """
+        behind = 1
+        for member in members(self._buffer, 1, _LIST_KEY):
+            if member.key == _LIST_KEY and self._buffer.startswith(b"[", member.start):
+                return member.start
+            if member.end is None and not self._is_exhausted:
+                return None
+            behind = member.end or member.start
+        found = _LIST.search(self._buffer, behind)
+        if found is None:
+            return None
+        self.mended += 1
+        return found.start(1)
 
     def _require_objects(self) -> None:
         """A list of anything but objects is no list of events."""

@@ -11,15 +11,16 @@ import re
 
 import numpy as np
 
+from boundby.distribution import distinct
 from boundby.frozen import frozen
 from boundby.intervals import union
-from boundby.read.recording import NONE
+from boundby.read.recording import NONE, HostKind
 from boundby.replay.edits import COMPUTED_HOST
 from boundby.replay.program import Program
 from boundby.timeline.calls import CallKind
 from boundby.timeline.hostline import LineKind, rows_where
 from boundby.timeline.timeline import Timeline
-from boundby.units import NS_PER_US
+from boundby.units import NS_PER_MS, NS_PER_US
 
 MODEL = "launch-cost-1"
 REFERENCE_LAUNCH = 9 * NS_PER_US
@@ -36,6 +37,8 @@ SPEED_POWER = 0.8
 GAP_FACTOR = 1.25
 """Clean Python time per observed gap between operators: the profiler's bookkeeping hides part
 of the gap inside operator spans."""
+OWN_STRETCH = NS_PER_MS
+"""Nobody's dispatch takes this long between two recorded moments of the host."""
 COST_PER_FRAME = 1_200
 """Nanoseconds the Python tracer adds per recorded frame."""
 HOST_RANGE = (0.75, 1.22)
@@ -106,12 +109,31 @@ def host_prior(timeline: Timeline, program: Program) -> HostPrior:
     if submitting + python == 0:
         return HostPrior(1.0, 1.0, 1.0)
     speed = launch_speed(timeline) ** SPEED_POWER
-    clean = min(submitting, _cost_of_launches(timeline, program) * speed) + GAP_FACTOR * python
+    own = min(_own_time(timeline), int(observed[LineKind.OP]))
+    dispatch = min(submitting - own, _cost_of_launches(timeline, program) * speed)
+    clean = dispatch + own + GAP_FACTOR * python
     clean = min(clean, submitting + python)
     share = clean / (submitting + python)
     scale = clean / sum(int(observed[kind]) * WEIGHT.get(kind, 1.0) for kind in COMPUTED_HOST)
     high = max(HOST_RANGE[1], (1.0 - (1.0 - PROBE_RANGE) * (1.0 - share)) / share)
     return HostPrior(scale, low=scale * HOST_RANGE[0], high=scale * high)
+
+
+def _own_time(timeline: Timeline) -> int:
+    """Ns that operators work on the host themselves: an optimizer on the CPU, compiling, tokens.
+
+    The profiler costs microseconds where an event or a frame begins or ends, so a stretch inside
+    operators that holds no such moment for long is the program's own, whatever it launches.
+    """
+    host, frames = timeline.recording.host, timeline.recording.python
+    mine = np.isin(host.thread, timeline.line.threads)
+    rows = mine & ((host.kind == HostKind.OP) | (host.kind == HostKind.CALL))
+    traced = np.isin(frames.thread, timeline.line.threads)
+    moments = (host.start[rows], host.end[rows], frames.start[traced], frames.end[traced])
+    edges = distinct(np.concatenate(moments))
+    start, end = edges[:-1], edges[1:]
+    long = (end - start >= OWN_STRETCH) & (timeline.steps.of(start) != NONE)
+    return int(timeline.line.time_by_kind(start[long], end[long])[:, LineKind.OP].sum())
 
 
 def _cost_of_launches(timeline: Timeline, program: Program) -> float:

@@ -93,9 +93,10 @@ def device(diagnosis: Diagnosis, space: Space) -> list[Line]:
     known = [sanitize.shown(device.name) for device in diagnosis.devices if device.name]
     name = known[0] if known else sanitize.shown(diagnosis.caliber.device or "")
     text = "no device work in this recording"
+    if line_of.has_work:
+        text = f"busy {_busy(diagnosis)}"
     if line_of.ms_per_step is not None:
-        work = f"{numbers.ms(line_of.ms_per_step)}, {_launches(line_of.launches_per_step)}"
-        text = f"busy {_busy(diagnosis)}: {work}"
+        text += f": {numbers.ms(line_of.ms_per_step)}, {_launches(line_of.launches_per_step)}"
     text = "; ".join(filter(None, (text, name)))
     full = ", ".join(filter(None, (text, *_versions(diagnosis))))
     is_short = space.detail or len(full) <= space.width

@@ -58,7 +58,7 @@ def _first(diagnosis: Diagnosis, paying: Sequence[Prescription], space: Space) -
         return section("do first", _in_full(diagnosis, paying[0], space))
     if diagnosis.verdict.name == "undecided":
         return []
-    return section("do first", paragraph("no known change gains 2% or more now", space.width))
+    return section("do first", paragraph(sentences.nothing_pays(diagnosis), space.width))
 
 
 def _in_full(diagnosis: Diagnosis, change: Prescription, space: Space) -> list[Line]:

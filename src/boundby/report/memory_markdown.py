@@ -7,8 +7,7 @@ from boundby.memory.facts import size_text
 from boundby.memory.message import TextDiagnosis
 from boundby.report import numbers
 from boundby.report.markdown import code, table, text
-from boundby.report.memory_text import PAYS, place
-from boundby.topics import summary
+from boundby.report.memory_text import PAYS, meaning, place
 
 
 def render(diagnosis: MemoryDiagnosis | TextDiagnosis, title: str = "", level: str = "#") -> str:
@@ -24,7 +23,7 @@ def render(diagnosis: MemoryDiagnosis | TextDiagnosis, title: str = "", level: s
         [
             f"{level} {title}{verdict.name}{strength}",
             "",
-            text(verdict.undecided_reason or summary(verdict.name)),
+            text(meaning(verdict)),
         ],
         [f"Cause: {code(verdict.cause)}."] if verdict.cause else [],
     ]

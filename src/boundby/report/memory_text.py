@@ -98,9 +98,20 @@ def verdict(found: Verdict, width: int, label: str = "verdict") -> list[Line]:
     """The class, its strength and cause, and what it means."""
     rest = f", {found.strength}" if found.strength else ""
     rest += f"; cause: {found.cause}" if found.cause else ""
-    meaning = found.undecided_reason or summary(found.name)
     body = lead(Span(found.name, "class"), rest, width)
-    return section(label, [*body, *paragraph(meaning, width)])
+    return section(label, [*body, *paragraph(meaning(found), width)])
+
+
+def meaning(found: Verdict) -> str:
+    """The verdict in one sentence: of the host no word about tensors, of growth only if tested."""
+    if found.cause == "host-memory":
+        return "The host ran out of memory, not the device: what its processes hold is too much."
+    if (found.name, found.strength) == ("healthy", "weak"):
+        return (
+            "No peak stands out and nothing is lost in pieces; whether memory grows could not be "
+            "tested."
+        )
+    return found.undecided_reason or summary(found.name)
 
 
 def figures(diagnosis: MemoryDiagnosis, width: int, label: str = "memory") -> list[Line]:

@@ -71,7 +71,7 @@ def _verdict(
 
 def _tables(diagnosis: Diagnosis, look: Look, wanted: Tables) -> list[list[Line]]:
     width, detail = look.width, look.detail
-    has_device = diagnosis.device.ms_per_step is not None
+    has_device = diagnosis.device.has_work
     ops = wanted.ops or (0 if has_device else OPS_WITHOUT_DEVICE)
     groups = [tables.ops(diagnosis, width, ops)] if ops else []
     if wanted.ranges:

@@ -12,6 +12,7 @@ from boundby.replay.values import Calibration, Part, WhatIf
 from boundby.report import numbers, sanitize
 from boundby.topics import summary
 from boundby.verdict.classes import DEVICE_BOUND, DEVICE_CLASS, class_of, leading_part, shares_of
+from boundby.verdict.decide import weakens
 from boundby.verdict.decision import Fork
 
 CALIBRATIONS = {
@@ -131,10 +132,22 @@ def _class_depends(diagnosis: Diagnosis) -> bool:
     """Whether the range, or the program as recorded, would name another class."""
     found, seen = diagnosis.verdict, diagnosis.device.busy_share_observed
     if found.strength == "weak":
-        return True
+        return not weakens(diagnosis.quality)
     is_of_device = found.name in {class_of(part) for part in NEED_BUSY_DEVICE}
     looks_sparse = seen is not None and seen < DEVICE_BOUND
     return found.strength == "moderate" and is_of_device and looks_sparse
+
+
+def nothing_pays(diagnosis: Diagnosis) -> str:
+    """That no change pays now, and what kept those that need sizes of tensors from being looked at.
+
+    Without sizes no roof is known: fusing, attention, layouts and casts cannot be judged.
+    """
+    told = "no known change gains 2% or more now"
+    of_sizes = diagnosis.verdict.name in {"memory-bound", "compute-bound"}
+    if diagnosis.caliber.record_shapes or not of_sizes:
+        return told
+    return f"{told}, as far as can be told without sizes: record with record_shapes=True"
 
 
 def ranks(diagnosis: Diagnosis) -> str:

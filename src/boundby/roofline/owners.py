@@ -37,23 +37,28 @@ def _enclosing_operators(recording: Recording, calls: Ints) -> Ints:
     """The innermost operator around each call; NONE where there is none."""
     host = recording.host
     found = np.full(len(calls), NONE, dtype=np.int64)
-    is_op = host.kind == HostKind.OP
-    for thread in distinct(host.thread[calls]):
-        mine = np.flatnonzero(host.thread[calls] == thread)
-        ops = np.flatnonzero(is_op & (host.thread == thread))
-        if len(ops):
-            start, end = host.start[calls[mine]], host.end[calls[mine]]
-            inner = _innermost(host.start[ops], host.end[ops], start, end)
-            found[mine] = np.where(inner == NONE, NONE, ops[np.maximum(inner, 0)])
+    ops = np.flatnonzero(host.kind == HostKind.OP)
+    ops = ops[np.argsort(host.thread[ops], kind="stable")]
+    threads = host.thread[ops]
+    order = np.argsort(host.thread[calls], kind="stable")
+    first = np.flatnonzero(np.diff(host.thread[calls[order]])) + 1
+    for mine in np.split(order, first):
+        thread = host.thread[calls[mine[0]]]
+        begin, end = np.searchsorted(threads, thread), np.searchsorted(threads, thread, "right")
+        held = ops[begin:end]
+        if len(held):
+            start, dur = host.start[calls[mine]], host.dur[calls[mine]]
+            inner = _innermost(host.start[held], host.start[held] + host.dur[held], start, dur)
+            found[mine] = np.where(inner == NONE, NONE, held[np.maximum(inner, 0)])
     return found
 
 
-def _innermost(start: Ints, end: Ints, inner_start: Ints, inner_end: Ints) -> Ints:
+def _innermost(start: Ints, end: Ints, inner_start: Ints, inner_dur: Ints) -> Ints:
     """Index of the last interval that starts before and ends after each inner one; NONE if none.
 
     Intervals are nested and ordered by start, the longer first. A call may end a nanosecond after
     its operator (rounding), so its middle is what must be inside.
     """
-    middle = inner_start + (inner_end - inner_start) // 2
+    middle = inner_start + inner_dur // 2
     at = np.searchsorted(start, inner_start, side="right") - 1
     return climb(outlasting(end), end, at, middle)

@@ -27,20 +27,24 @@ def observed_window(timeline: Timeline) -> tuple[int, int]:
 
 
 def measure_device(timeline: Timeline) -> DeviceSummary:
-    """The device line; all None without device work. Waits and estimates are filled in later."""
+    """The device line; all None without device work. Waits and estimates are filled in later.
+
+    Where no launch of a step is known, neither is what a step does on the device.
+    """
     if not timeline.has_device_work:
         return NO_DEVICE
     recording, steps = timeline.recording, len(timeline.steps)
     inside = timeline.rows[timeline.row_step != NONE]
     window = observed_window(timeline)
     shares = timeline.busy.shares(*window)
+    launches = int((timeline.launch_step != NONE).sum())
     kernels = timeline.rows[recording.device.kind[timeline.rows] == DeviceKind.KERNEL]
     return DeviceSummary(
         busy_share_observed=None if shares is None else 1.0 - shares.idle,
         busy_share_unprofiled=None,
-        ms_per_step=ms(build_busy(recording, inside).all.total) / steps,
-        events_per_step=len(inside) / steps,
-        launches_per_step=float((timeline.launch_step != NONE).sum()) / steps,
+        ms_per_step=ms(build_busy(recording, inside).all.total) / steps if launches else None,
+        events_per_step=len(inside) / steps if launches else None,
+        launches_per_step=launches / steps if launches else None,
         syncs_per_step=None,
         median_kernel_us=us(float(np.median(recording.device.dur[kernels])))
         if len(kernels)

@@ -26,7 +26,10 @@ class OwnerShares:
 
 @frozen
 class DeviceSummary:
-    """The device line. All None where there is no device work."""
+    """The device line. All None where there is no device work.
+
+    What is per step is None where no step is known to have launched any of it.
+    """
 
     busy_share_observed: float | None
     busy_share_unprofiled: float | None
@@ -37,6 +40,11 @@ class DeviceSummary:
     median_kernel_us: float | None
     queue_delay_us: QueueDelay
     shares: OwnerShares | None
+
+    @property
+    def has_work(self) -> bool:
+        """Whether device work was recorded, whoever launched it."""
+        return self.ms_per_step is not None or self.busy_share_observed is not None
 
 
 @frozen

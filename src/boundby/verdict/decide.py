@@ -76,7 +76,10 @@ WEAKENING = frozenset(
         "one-long-event",
         "other-devices",
         "outlasting-events",
+        "replay-differs",
         "shared-ids",
+        "step-not-met",
+        "uneven-steps",
         "unrecorded-wait",
     }
 )
@@ -88,6 +91,12 @@ UNKNOWN_WORK = (
     "shapes tell what holds it up; record with record_shapes=True"
 )
 
+UNSPLIT_HOST = (
+    "the host sets the step, but no operators are recorded: whether Python or operators take the "
+    "time between launch calls cannot be told; record with ProfilerActivity.CPU as well (nsys: "
+    "inside torch.autograd.profiler.emit_nvtx())"
+)
+
 
 @frozen
 class Outlook:
@@ -97,6 +106,7 @@ class Outlook:
         low, high: Both ends of the range.
         recorded: The program as recorded, observer included; None where the step was measured.
         doubtful: Whether the estimate rests on little: nothing of it makes a strong verdict.
+        has_operators: Whether what no call covers is Python, and not operators unrecorded.
     """
 
     clean: Sequence[WaterfallPart]
@@ -104,6 +114,7 @@ class Outlook:
     high: Sequence[WaterfallPart]
     recorded: Sequence[WaterfallPart] | None = None
     doubtful: bool = False
+    has_operators: bool = True
 
     @property
     def tests(self) -> list[Sequence[WaterfallPart]]:
@@ -137,6 +148,8 @@ def decide(outlook: Outlook, causes: Mapping[str, str], known: frozenset[str]) -
     lead = leading_part(shares)
     if not shares[lead]:
         return undecided(UNKNOWN_WORK)
+    if lead == "python" and not outlook.has_operators:
+        return undecided(UNSPLIT_HOST)
     name = class_of(lead)
     return Verdict(
         name=name,

@@ -191,6 +191,17 @@ FAMILIES = {
         "RuntimeError: DataLoader worker (pid(s) 123) is killed by signal: Killed.",
         OomMessage("killed", "cpu"),
     ),
+    "21-slurm": (
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=123.batch. Some of the step tasks "
+        "have been OOM Killed.",
+        OomMessage("killed", "cpu"),
+    ),
+    "21-container": ("      Reason:       OOMKilled", OomMessage("killed", "cpu")),
+    "22-numpy": (
+        "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7.50 GiB for an array with "
+        "shape (1006632960,) and data type float64",
+        OomMessage("host", "cpu", requested=15 << 29),
+    ),
     "21-child": ("torch.multiprocessing: process 0 terminated with code -9", OomMessage("killed", "cpu")),
     "cublas": (
         "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",

@@ -142,6 +142,20 @@ def test_the_recording_knows_its_caliber(read):
     assert recording.source.format == "kineto"
 
 
+def test_metadata_is_read_around_what_is_no_json(tmp_path):
+    document = json.loads(training_steps(1, 2).write(tmp_path / "sound.json").read_text())
+    document = {"note": "NOTE", "record_shapes": 1, **document}
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(document).replace("NOTE", 'he said "x", {"y": 1}'))
+
+    recording = read_recording(path)
+
+    assert recording.devices[0].name == "NVIDIA H200"
+    assert recording.caliber.record_shapes
+    assert recording.origin_ns > 10**18
+    assert "repaired" in findings(recording)
+
+
 def test_the_rank_may_stand_in_the_file_name_only(read):
     assert read(training_steps(1, 2), "step_7_rank-3.json").caliber.rank == 3
     assert read(training_steps(1, 2), "worker12.pt.trace.json").caliber.rank == 12

@@ -87,6 +87,21 @@ def test_one_broken_event_costs_only_itself():
     assert (names(saved), saved.lost, saved.ended) == (["a", "c"], 1, False)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ['say "hi"', 'cfg {"lr": 0.1, "on": true}', '"', '5" x', 'a},{"b": 1', '"ends"', 'x \\" "y"'],
+)
+def test_quotes_inside_a_name_are_escaped(name):
+    broken = f'{{"ph": "X", "cat": "c", "name": "{name}",\n "pid": 1, "args": {{"x": {{}}}}}}'
+    text = f'{{"name": "a"}}, {broken}, {{"name": "b"}}'.encode()
+
+    saved = salvage(text, EventDecoder(), is_last=True)
+
+    assert (names(saved), saved.lost) == (["a", name.replace('\\"', '"'), "b"], 0)
+    assert saved.mended == 1
+    assert saved.events[1].pid == 1
+
+
 def test_the_end_of_the_list_is_seen_after_damage():
     text = b'{"name": b}, {"name": "c"}], "x": [{"name": "d"}, {"name": "e"}]}'
 

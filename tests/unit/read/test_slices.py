@@ -90,6 +90,25 @@ def test_what_holds_no_list_is_refused(text, reason):
     assert refusal.value.reason == reason
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b'"config": "{"lr": 0.1, "traceEvents": [1]}"',
+        b'"note": "he said /"x/" / "',
+        b'"note": "5" wide"',
+    ],
+    ids=["JSON in a string", "escapes replaced", "an odd quote"],
+)
+@pytest.mark.parametrize("after", [b"", b', "b": {"c": [1, 2]}'])
+def test_the_list_is_found_behind_a_member_that_is_no_json(broken, after):
+    events = b"[" + b",".join(map(dumped, EVENTS)) + b"]"
+
+    names, stream = read(b'{"a": 1, ' + broken + after + b',\n "traceEvents": ' + events + b"}")
+
+    assert names == NAMES
+    assert (stream.cut_short, stream.mended) == (False, 1)
+
+
 def test_a_head_without_end_is_given_up(monkeypatch):
     monkeypatch.setattr(slices, "HEAD_LIMIT_BYTES", 1000)
 
@@ -148,7 +167,7 @@ def test_an_event_deeper_than_the_decoder_goes_is_lost_alone():
 @pytest.mark.parametrize(
     ("sound", "broken"),
     [
-        (b'{"name": "b"}, ', b'{"name": "b""}, '),
+        (b'{"name": "b"}, ', b'{"name": "b}, '),
         (b'{"name": "b"}, ', b'{"name": "b"}] '),
         (b'{"name": "b"}, ', b'{"name": "b"]}, '),
         (b'{"name": "b"}, ', b'{"name": "b"}]}, '),

@@ -35,6 +35,41 @@ def estimate(trace, **known):
 # --- From the trace alone -------------------------------------------------------------------------
 
 
+def test_an_operator_that_works_on_the_host_is_not_the_profilers_cost():
+    def cpu_optimizer(world):
+        begin = world.now
+        world.python(60_000)
+        world.trace.op("DeepSpeedCPUAdam", begin, 60_000)
+
+    alone = calibrated(recorded(small_ops)).step
+    both = calibrated(recorded(small_ops, cpu_optimizer)).step
+
+    assert both.estimate - alone.estimate == pytest.approx(60, rel=0.02)
+    assert both.low > 40
+
+
+def test_python_that_the_tracer_slows_inside_an_operator_is_not_its_own_work():
+    def compiled(world):
+        begin = world.now
+        for row in range(3000):
+            world.trace.frame("wrapper.py(3): call", begin + 1.5 * row, 1)
+        world.now += 4500
+        world.trace.op("CompiledFunction", begin, 4500)
+
+    assert calibrated(recorded(small_ops, compiled)).step.estimate < 1
+
+
+def test_many_short_operators_stay_what_the_profiler_slows():
+    def views(world):
+        begin = world.now
+        for _ in range(200):
+            world.trace.op("aten::view", world.now, 9)
+            world.now += 10
+        world.trace.op("aten::einsum", begin - 1, world.now - begin + 2)
+
+    assert calibrated(recorded(small_ops, views)).step.estimate < 0.6
+
+
 def test_small_operators_take_less_without_the_profiler():
     trace = recorded(small_ops)
     found = calibrated(trace)

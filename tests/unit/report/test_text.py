@@ -131,6 +131,16 @@ def test_without_a_change_that_pays_the_report_says_so():
     assert "do first" not in render(undecided(), Look())
 
 
+def test_without_sizes_it_is_said_that_not_every_change_could_be_looked_at():
+    made = device_bound()
+    unknown = replace(made, caliber=replace(made.caliber, record_shapes=False))
+
+    text = " ".join(render(unknown, Look()).split())
+
+    assert "as far as can be told without sizes: record with record_shapes=True" in text
+    assert "without sizes" not in render(made, Look())
+
+
 def test_a_rung_that_gains_nothing_alone_is_marked():
     assert "(no_submit_cost, gains nothing yet)" in " ".join(render(device_bound(), Look()).split())
 
@@ -213,6 +223,14 @@ def test_what_hangs_on_the_estimate_is_said_in_one_line(made, told):
 
     assert told in text
     assert ("give --step-ms" in text) == bool(told)
+
+
+def test_a_verdict_that_the_recording_itself_weakens_is_not_said_to_hang_on_the_profiler():
+    weak = with_scale(launch_bound(), 0.9, "weak")
+    uneven = replace(weak, quality=(Quality("uneven-steps", "warning", 1, "One is long."),))
+
+    assert "give --step-ms" in render(weak, Look())
+    assert "give --step-ms" not in render(uneven, Look())
 
 
 def test_a_measured_step_leaves_no_doubt():

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+from boundby.evidence.operators import operator_rows
 from boundby.evidence.optree import build_op_tree, launches_inside, operators_inside
 from boundby.replay.engine import replay
 from boundby.roofline.owners import launching_operators
@@ -75,6 +76,27 @@ def deep(rows):
     return timeline_of(trace)
 
 
+def of_threads(rows):
+    """As many threads as a quarter of the operators."""
+    trace = Trace()
+    for row in range(rows):
+        thread = 1 + row % (rows // 4)
+        trace.op("aten::mul", row * 20, 15, thread=thread)
+        call = trace.launch(row * 20 + 1, 5, thread=thread)
+        trace.kernel("kernel", row * 20 + 8, 2, launch=call)
+    return read(trace)
+
+
+def launching_nest(rows):
+    """Operators nested ``rows`` deep, and a launch in each of them."""
+    trace = Trace()
+    trace.step(1, 0, 100 * rows)
+    for row in range(rows):
+        trace.op(f"level {row % 7}", row * 10, 90 * rows - row * 20)
+        trace.submit("kernel", row * 10 + 1, start=row * 10 + 8, dur=2)
+    return timeline_of(trace)
+
+
 def _tree(timeline):
     tree = build_op_tree(timeline)
     return operators_inside(tree), launches_inside(tree), tree.outermost
@@ -87,6 +109,8 @@ def _tree(timeline):
         pytest.param(of_many_streams, replay, 4000, id="streams"),
         pytest.param(of_operators_at_one_time, launching_operators, 2000, id="one time"),
         pytest.param(deep, _tree, 2000, id="nested"),
+        pytest.param(launching_nest, operator_rows, 6000, id="launches in a nest"),
+        pytest.param(of_threads, launching_operators, 8000, id="threads"),
     ],
 )
 def test_four_times_the_rows_take_about_four_times_as_long(make, work, size):

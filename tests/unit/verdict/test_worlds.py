@@ -2,6 +2,8 @@
 
 import pytest
 
+from boundby.report.terminal import Look
+from boundby.report.text import render
 from builders import Trace
 from worlds import ALL_REDUCE, ELEMENTWISE, GEMM, LOADER, World, diagnosis_of, share
 
@@ -392,3 +394,61 @@ def test_a_sound_recording_whose_steps_launch_nothing_is_undecided():
     assert diagnosis.verdict.name == "undecided"
     assert "joined to a launch" in diagnosis.verdict.undecided_reason
     assert diagnosis.steps.drained_ms is None
+
+
+# --- What the recording does not hold -------------------------------------------------------------
+
+
+def without_operators(body):
+    world = World()
+    for _ in world.steps(3):
+        body(world)
+    trace = world.finish()
+    trace.events = [event for event in trace.events if event["cat"] != "cpu_op"]
+    return diagnosis_of(trace)
+
+
+def test_without_operators_python_and_submission_look_alike():
+    diagnosis = without_operators(repeat(20, python(2), op(25, 2)))
+
+    assert diagnosis.verdict.name == "undecided"
+    assert "no operators are recorded" in diagnosis.verdict.undecided_reason
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        pytest.param(repeat(20, python(2), op(12, 2)), "launch-bound", id="launch calls lead"),
+        pytest.param(repeat(20, op(25, 200)), "memory-bound", id="a busy device"),
+        pytest.param(repeat(20, op(25, 60), sync), "sync-bound", id="waits"),
+    ],
+)
+def test_without_operators_everything_else_is_known(body, name):
+    assert without_operators(body).verdict.name == name
+
+
+def test_a_loop_of_graph_replays_needs_no_operators():
+    def body(world):
+        world.python(900)
+        world.graph([2] * 100)
+
+    diagnosis = without_operators(body)
+
+    assert diagnosis.verdict.name == "python-bound"
+
+
+def test_a_device_alone_has_no_work_per_step_and_is_not_said_to_have_none():
+    world = World()
+    for _ in world.steps(3):
+        repeat(20, op(25, 200))(world)
+    trace = world.finish()
+    trace.events = [event for event in trace.events if event["cat"] == "kernel"]
+
+    diagnosis = diagnosis_of(trace)
+    text = render(diagnosis, Look())
+
+    device = diagnosis.device
+    assert (device.ms_per_step, device.events_per_step, device.launches_per_step) == (None,) * 3
+    assert device.busy_share_observed == pytest.approx(1, abs=0.02)
+    assert "device     busy 100% as recorded; NVIDIA H200" in text
+    assert "0 ms" not in text

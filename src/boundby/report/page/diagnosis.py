@@ -131,7 +131,9 @@ def _figures(diagnosis: Diagnosis) -> list[dict[str, str]]:
     free = times.unprofiled_ms
     spread = numbers.between(free.low, free.high) if free else ""
     how = sentences.CALIBRATIONS[diagnosis.calibration.source]
-    work = f"{numbers.ms(device.ms_per_step)} of work, {_count(device.launches_per_step)} launches"
+    done, launches = numbers.ms(device.ms_per_step), _count(device.launches_per_step)
+    of_steps = device.ms_per_step is not None
+    work = f"; {done} of work, {launches} launches a step" if of_steps else ""
     return [
         {
             "name": "step without the profiler",
@@ -142,8 +144,8 @@ def _figures(diagnosis: Diagnosis) -> list[dict[str, str]]:
             "name": "device busy",
             "value": numbers.share(device.busy_share_unprofiled),
             "note": "no device work was recorded"
-            if device.ms_per_step is None
-            else f"{numbers.share(device.busy_share_observed)} as recorded; {work} a step",
+            if not device.has_work
+            else f"{numbers.share(device.busy_share_observed)} as recorded{work}",
         },
         {
             "name": "step as observed",

@@ -15,7 +15,7 @@ from boundby.memory.verdicts import Verdict
 from boundby.report import numbers, sanitize
 from boundby.report.memory_document import snapshot_document, text_document
 from boundby.report.memory_next import NextCommand, next_commands, next_for_text
-from boundby.report.memory_text import place
+from boundby.report.memory_text import meaning, place
 from boundby.report.page.lanes import lanes_block
 from boundby.report.page.parts import (
     Block,
@@ -33,7 +33,6 @@ from boundby.report.page.parts import (
     table,
     words,
 )
-from boundby.topics import summary
 
 Charts = dict[str, Any]
 
@@ -123,7 +122,7 @@ def _name(path: str) -> str:
 def _verdict(verdict: Verdict, evidence: Sequence[Fact], figures: list[dict[str, str]]) -> Panel:
     title = verdict.name + (f", {verdict.strength}" if verdict.strength else "")
     said = [
-        verdict.undecided_reason or summary(verdict.name),
+        meaning(verdict),
         f"Cause: `{sanitize.shown(verdict.cause)}`." if verdict.cause else "",
     ]
     head: Block = {"kind": "headline", "words": [t for t in said if t], "figures": figures}

@@ -187,7 +187,8 @@ def changes(diagnosis: Diagnosis) -> list[Block]:
             missing("No change of the catalogue fits what was recorded." if decided else reason)
         ]
     paying = any(change.pays for change in diagnosis.prescriptions)
-    first = [] if paying else [prose("No known change gains 2% or more now.", "soft")]
+    told = sentences.nothing_pays(diagnosis)
+    first = [] if paying else [prose(f"{told[0].upper()}{told[1:]}.", "soft")]
     return [*first, {"kind": "changes", "rows": rows}]
 
 

@@ -40,7 +40,7 @@ def _of_time(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _of_work(diagnosis: Diagnosis) -> Iterator[str]:
-    if diagnosis.device.ms_per_step is None:
+    if not diagnosis.device.has_work:
         yield "The device: no work of one was recorded."
         return
     if not diagnosis.caliber.record_shapes:
