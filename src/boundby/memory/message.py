@@ -63,6 +63,10 @@ def diagnose_text(
     )  # fmt: skip
 
 
+OF_THE_HOST = ("host-memory", "shared-memory")
+"""Causes that say nothing of the device."""
+
+
 def _host(message: OomMessage) -> Verdict | None:
     if message.kind not in ("host", "killed"):
         return None
@@ -70,6 +74,11 @@ def _host(message: OomMessage) -> Verdict | None:
     return Verdict(
         "really-full", "host-memory", "strong" if message.kind == "host" else "moderate", facts
     )
+
+
+def _shared(message: OomMessage) -> Verdict | None:
+    is_shared = message.kind == "shared"
+    return Verdict("really-full", "shared-memory", "strong", ()) if is_shared else None
 
 
 def _silent(message: OomMessage) -> Verdict | None:
@@ -144,7 +153,7 @@ def _full(message: OomMessage) -> Verdict:
 
 
 RULES: tuple[Callable[[OomMessage], Verdict | None], ...] = (
-    _host, _silent, _too_large, _spilled, _pieces, _limit, _others, _full,
+    _host, _shared, _silent, _too_large, _spilled, _pieces, _limit, _others, _full,
 )  # fmt: skip
 
 
@@ -179,7 +188,9 @@ def _facts(message: OomMessage) -> Iterator[Fact]:
 
 def _remedies(message: OomMessage, verdict: Verdict, *, expandable_is_on: bool) -> Iterator[Remedy]:
     request = size_text(message.requested or 0)
-    if verdict.cause == "host-memory":
+    if verdict.cause == "shared-memory":
+        yield known.SHARED_MEMORY.because("batches travel from workers in shared memory")
+    elif verdict.cause == "host-memory":
         yield known.HOST_MEMORY.because("the host, not the device, ran out of memory")
     elif verdict.name == "request-too-large":
         yield known.CHECK_SHAPE.because(
@@ -198,7 +209,7 @@ def _remedies(message: OomMessage, verdict: Verdict, *, expandable_is_on: bool) 
         )
     elif verdict.name == "reserved-elsewhere":
         yield known.FREE_DEVICE.because(f"{size_text(other_use(message) or 0)} are used by others")
-    if verdict.name == "really-full" and verdict.cause != "host-memory":
+    if verdict.name == "really-full" and verdict.cause not in OF_THE_HOST:
         why = f"{size_text(message.allocated or 0)} are in use by live tensors"
         yield known.MICRO_BATCHES.because(why)
         yield known.CHECKPOINTING.because(why)

@@ -271,6 +271,15 @@ HOST_MEMORY = Remedy(
     "resident memory stays level over an epoch",
     Prices(time="fewer workers: data may come late; boundby trace shows whether it does"),
 )
+SHARED_MEMORY = Remedy(
+    "shared-memory",
+    "Give the container more shared memory, or let fewer batches lie in it.",
+    "docker run --shm-size=8g ...    # or --ipc=host; 64 MB is Docker's default\n"
+    "# Kubernetes: an emptyDir with medium: Memory, mounted at /dev/shm\n"
+    "DataLoader(..., num_workers=2, prefetch_factor=2)",
+    "df -h /dev/shm shows room while the loader runs",
+    Prices(time="fewer workers: data may come late; boundby loader shows whether it does"),
+)
 ARRAYS = Remedy(
     "arrays-for-lists",
     "Hold the samples in arrays, or in an Arrow table, in place of lists of Python objects.",
@@ -308,5 +317,6 @@ EVERY = (
     NO_GRAD, DETACH, DROP, HOOK, EXCEPTION, CYCLES, EXPANDABLE, STABLE_SHAPES, SPLIT_LIMIT,
     EMPTY_CACHE, KEEP_LATE, SDPA, FUSED_OPTIMIZER, CHUNKED_LOSS, CHECKPOINTING, MICRO_BATCHES,
     AUTOCAST, SMALLER_STATE, SHARD, OFFLOAD, RAISE_LIMIT, FREE_DEVICE, SHARE_POOL, RECORD_STREAM,
-    CHECK_SHAPE, LARGER_BATCH, HOST_MEMORY, ARRAYS, MEMORY_MAP, SHALLOWER_QUEUE, RECORD,
+    CHECK_SHAPE, LARGER_BATCH, HOST_MEMORY, SHARED_MEMORY, ARRAYS, MEMORY_MAP,
+    SHALLOWER_QUEUE, RECORD,
 )  # fmt: skip

@@ -56,7 +56,9 @@ ANCHORS = re.compile(
     r"|CUDNN_STATUS_ALLOC_FAILED|CUBLAS_STATUS_ALLOC_FAILED|CUSOLVER_STATUS_ALLOC_FAILED"
     r"|DefaultCPUAllocator: (?:can't allocate memory|not enough memory)"
     r"|DataLoader worker \(pid\(?s?\)?[^)\n]*\)[^\n]*?"
-    r"(?:killed by signal: Killed|exited unexpectedly)"
+    r"(?:killed by signal: (?:Killed|Bus\s*error)|exited unexpectedly)"
+    r"|unable to (?:open shared memory object|write to file|mmap \d+ bytes from file) ?</[^\n]*"
+    r"(?:No space left|Cannot allocate)"
     r"|(?:exit(?:ed)? (?:with )?(?:code|status)|terminated with code|exitcode\s*[:=]"
     r"|failed \(exitcode:)\s*:?\s*(?:-9|137)\b"
     r"|Out of memory: Killed process \d+|oom-kill:|oom[_-]kill event|\bOOM[ -]?Killed\b"
@@ -65,7 +67,7 @@ ANCHORS = re.compile(
 )
 WORDS = (
     "out of", "allocate", "memoryallocation", "alloc_", "cpualloc", "killed", "oom-kill",
-    "oom_kill", "exitcode", "thcudacheck", "terminated with",
+    "oom_kill", "exitcode", "thcudacheck", "terminated with", "unable to",
     *(f"{word}{between}{code}" for word in ("code", "status") for between in (" ", ": ", "=")
       for code in ("-9", "137")),
 )  # fmt: skip
@@ -136,7 +138,7 @@ class OomMessage:
     Attributes:
         kind: ``device`` (an allocator of a device, with sizes), ``device-bare`` (without),
             ``library`` (cuBLAS, cuDNN), ``host`` (the CPU allocator), ``killed`` (a process ended
-            by the system).
+            by the system), ``shared`` (no room in the shared memory of the host).
         backend: ``cuda hip xpu npu mps cpu``.
         gpu: Number of the device.
         rank: Rank whose line it is.
@@ -359,6 +361,7 @@ def _bytes(number: str, unit: str) -> int:
 
 
 KINDS: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (re.compile(r"Bus\s*error|unable to [^<\n]*</", re.IGNORECASE), "shared", "cpu"),
     (
         re.compile(
             r"DataLoader worker|code:? ?-9|exitcode.*-9|\b137\b|Killed process|oom[ _-]?kill",
@@ -370,15 +373,7 @@ KINDS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(r"DefaultCPUAllocator|for an array"), "host", "cpu"),
     (re.compile(r"CU(?:BLAS|DNN|SOLVER)_STATUS_ALLOC_FAILED"), "library", "cuda"),
 )
-BACKENDS = (
-    ("MPS", "mps"),
-    ("HIP", "hip"),
-    ("XPU", "xpu"),
-    ("NPU", "npu"),
-    ("MUSA", "musa"),
-    ("MLU", "mlu"),
-    ("HPU", "hpu"),
-)
+BACKENDS = ("MPS", "HIP", "XPU", "NPU", "MUSA", "MLU", "HPU")
 
 
 def _kind(body: str, values: dict[str, Any]) -> tuple[str, str]:
@@ -387,7 +382,7 @@ def _kind(body: str, values: dict[str, Any]) -> tuple[str, str]:
     for pattern, kind, backend in KINDS:
         if pattern.search(start):
             return kind, backend
-    backend = next((name for word, name in BACKENDS if re.search(rf"\b{word}\b", start)), "cuda")
+    backend = next((word.lower() for word in BACKENDS if re.search(rf"\b{word}\b", start)), "cuda")
     return ("device" if values["requested"] is not None else "device-bare"), backend
 
 

@@ -104,6 +104,8 @@ def verdict(found: Verdict, width: int, label: str = "verdict") -> list[Line]:
 
 def meaning(found: Verdict) -> str:
     """The verdict in one sentence: of the host no word about tensors, of growth only if tested."""
+    if found.cause == "shared-memory":
+        return "The host's shared memory is full, not the device: workers hand over batches there."
     if found.cause == "host-memory":
         return "The host ran out of memory, not the device: what its processes hold is too much."
     if (found.name, found.strength) == ("healthy", "weak"):

@@ -49,6 +49,7 @@ def message(**fields):
         pytest.param(dict(allocated=None, unallocated=None, capacity=None, free=None), "undecided", None, id="cut"),
         pytest.param(dict(kind="host", backend="cpu"), "really-full", "host-memory", id="host"),
         pytest.param(dict(kind="killed", requested=None), "really-full", "host-memory", id="killed"),
+        pytest.param(dict(kind="shared", requested=None), "really-full", "shared-memory", id="shared"),
         pytest.param(dict(kind="library", requested=None), "undecided", None, id="library"),
     ],
 )  # fmt: skip

@@ -202,6 +202,24 @@ FAMILIES = {
         "shape (1006632960,) and data type float64",
         OomMessage("host", "cpu", requested=15 << 29),
     ),
+    "21-bus": (
+        "RuntimeError: DataLoader worker (pid 4213) is killed by signal: Bus error. It is possible that "
+        "dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
+        OomMessage("shared", "cpu"),
+    ),
+    "13-shm": (
+        "RuntimeError: unable to open shared memory object </torch_29919_1396182366> in read-write mode: "
+        "No space left on device (28)",
+        OomMessage("shared", "cpu"),
+    ),
+    "12-shm": (
+        "RuntimeError: unable to write to file </torch_18692_1954506624>: No space left on device (28)",
+        OomMessage("shared", "cpu"),
+    ),
+    "21-mmap": (
+        "RuntimeError: unable to mmap 4096 bytes from file </torch_7_1_0>: Cannot allocate memory (12)",
+        OomMessage("shared", "cpu"),
+    ),
     "21-child": ("torch.multiprocessing: process 0 terminated with code -9", OomMessage("killed", "cpu")),
     "cublas": (
         "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
