@@ -60,9 +60,13 @@ def often(value: float) -> str:
     return "once" if value == 1 else f"{figure(value)} times"
 
 
+SELDOM = 2 / 3
+"""Above it, in how many steps something happens once is a number close to one."""
+
+
 def per_step(value: float) -> str:
-    """``24 times a step``, ``once a step``, ``once in 3 steps``."""
-    if 0 < value < 1:
+    """``24 times a step``, ``once a step``, ``0.95 times a step``, ``once in 3 steps``."""
+    if 0 < value <= SELDOM:
         return f"once in {figure(1 / value)} steps"
     return f"{often(value)} a step"
 

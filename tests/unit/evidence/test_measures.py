@@ -72,5 +72,6 @@ def test_words():
     assert counted(2, "call") == "2 calls"
     assert often(1) == "once"
     assert per_step(0.4) == "once in 2.5 steps"
+    assert per_step(0.95) == "0.95 times a step"
     assert duration(0.0123, like=5.0) == "0.012 ms"
     assert listed([1, 2, 3]) == "1, 2 and 3"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from boundby.prescribe.case import Case
 from boundby.prescribe.prescription import Costs
-from boundby.prescribe.readings import of_device, share
 from boundby.prescribe.rule import Risk, Rule, Turn
 
 HOW = """\
@@ -23,12 +22,6 @@ def applies(case: Case) -> str | None:
     return f"Convolution algorithms are {seen}."
 
 
-def most(case: Case) -> float | None:
-    """All that convolutions take, trials included."""
-    device = of_device(case, case.signs.layout.convolutions)
-    return None if device is None else device + share(case, "submission")
-
-
 RULE = Rule(
     id="cudnn-benchmark-off",
     title="Turn cudnn.benchmark off, or use a few fixed sizes.",
@@ -37,9 +30,8 @@ RULE = Rule(
     does_not_help="sizes that never change: there it costs only the first step",
     applies=applies,
     attacks=("device-compute", "device-memory", "submission"),
-    turn=Turn.OUT_OF_LOOP,
+    turn=Turn.SWITCH,
     risk=Risk.NONE,
-    most=most,
-    no_estimate="trials are not told from the convolutions they are for",
+    no_estimate="trials are not told from the convolutions they are for; other figures hold them",
     costs=Costs(memory="less: no workspaces for trials"),
 )
