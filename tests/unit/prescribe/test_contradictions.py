@@ -533,6 +533,13 @@ def test_what_compiling_gains_beyond_its_chains_is_named():
     assert "rest of the gain" not in why()
 
 
+@pytest.mark.parametrize(("training", "word"), [(True, "loss"), (None, "loss"), (False, "values")])
+def test_readbacks_of_inference_are_not_of_a_loss(training, word):
+    case = program("sync-bound", syncs=(wait("item", 1, 2.7),), mode={"training": training})
+
+    assert word in how_of("fewer-readbacks", case)
+
+
 def test_trials_of_algorithms_inside_of_steps_come_before_what_is_predicted_from_them():
     trying = {"convolutions": 0.5, "autotunes": True}
     case = program(

@@ -16,6 +16,13 @@ if step % 100 == 0:
     running.zero_()
 # several values: torch.stack([loss, norm]).tolist() waits once for all
 """
+IN_INFERENCE = """\
+values.append(value.detach())           # stays on the device: no wait
+if step % 100 == 0:
+    log(torch.stack(values).tolist())   # one wait for all of them
+    values.clear()
+# to stop on a condition: ask for it once in sixteen steps
+"""
 
 
 def applies(case: Case) -> str | None:
@@ -36,6 +43,11 @@ def predict(case: Case) -> Prediction | None:
     return without_waits(case, "item")
 
 
+def fit(case: Case) -> str:
+    """The code of a loop without a loss where nothing trains."""
+    return IN_INFERENCE if case.signs.mode.training is False else HOW
+
+
 RULE = Rule(
     id="fewer-readbacks",
     title="Keep values on the device; read them back seldom and together.",
@@ -48,6 +60,7 @@ RULE = Rule(
     risk=Risk.NONE,
     edit="no_sync",
     predict=predict,
+    fit=fit,
     answers=("item",),
     costs=Costs(memory="none"),
 )
