@@ -87,18 +87,15 @@ def planted(program: Path) -> int | None:
     return next((i for i, text in enumerate(lines, 1) if text.endswith("# planted")), None)
 
 
-def observe(
-    name: str, expected: Expected, out: Path, seconds: float, *, again: bool = False
-) -> dict[str, Any]:
-    """Run one program under ``boundby run`` and hold what it says against what was expected.
-
-    Args:
-        again: Judge the recording of an earlier run instead, where there is one.
-    """
+def places(name: str, expected: Expected, out: Path) -> tuple[Path, Path, Path]:
+    """The program, the folder of its recording, and what its twin measured."""
     program = PROGRAMS / f"{expected.program or name}.py"
-    folder, twin = out / name.replace(" ", "_"), out / f"{name}.twin.json"
-    if again and folder.is_dir():
-        return judged_again(name, expected, folder, twin)
+    return program, out / name.replace(" ", "_"), out / f"{name}.twin.json"
+
+
+def observe(name: str, expected: Expected, out: Path, seconds: float) -> dict[str, Any]:
+    """Run one program under ``boundby run`` and hold what it says against what was expected."""
+    program, folder, twin = places(name, expected, out)
     command = [sys.executable, "-m", "boundby", "run", "--json", "--steps", "80"]
     command += ["--folder", str(folder), str(program), "--seconds", str(seconds)]
     command += [*expected.options]
@@ -117,11 +114,11 @@ def observe(
     return found | held_against(document, expected, program, twin)
 
 
-def judged_again(name: str, expected: Expected, folder: Path, twin: Path) -> dict[str, Any]:
+def judged_again(name: str, expected: Expected, out: Path) -> dict[str, Any]:
     """The same of a recording that is there already: no device is needed."""
+    program, folder, twin = places(name, expected, out)
     command = [sys.executable, "-m", "boundby", "report", "--json", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 -- ours
-    program = PROGRAMS / f"{expected.program or name}.py"
     return {"name": name} | held_against(json.loads(done.stdout), expected, program, twin)
 
 
@@ -335,17 +332,24 @@ def main() -> None:
     parser.add_argument("out", type=Path, metavar="OUT")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
     parser.add_argument("--seconds", type=float, default=7.0)
-    parser.add_argument("--again", action="store_true", help="judge the recordings in OUT anew")
+    parser.add_argument(
+        "--again", action="store_true", help="judge the recordings in OUT anew, alone"
+    )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     folder = options.out / "folders"
     folder.mkdir(exist_ok=True)
     results = []
-    for name, expected in EXPECTED.items():
-        if not options.only or name in options.only:
-            results.append(observe(name, expected, folder, options.seconds, again=options.again))
-            print(row(results[-1]), flush=True)  # noqa: T201
-            (options.out / "run.json").write_text(json.dumps({"programs": results}), "utf-8")
+    asked = {name: each for name, each in EXPECTED.items() if name in (options.only or EXPECTED)}
+    for name, expected in asked.items():
+        if not options.again:
+            results.append(observe(name, expected, folder, options.seconds))
+        elif places(name, expected, folder)[1].is_dir():
+            results.append(judged_again(name, expected, folder))
+        else:
+            continue
+        print(row(results[-1]), flush=True)  # noqa: T201
+        (options.out / "run.json").write_text(json.dumps({"programs": results}), "utf-8")
     if options.again:
         return
     command = [sys.executable, __file__, "--overhead", str(folder)]
